@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::{
-    Capture, CapturedValues, CompiledExpectation, Expectation, LONGEST_TAKEN, Memory, Origin, Reply,
+    Capture, CapturedValues, CompiledExpectation, Encoding, Expectation, LONGEST_TAKEN, Memory, Origin, Reply,
 };
 use std::sync::LazyLock;
 
@@ -31,6 +31,7 @@ fn captures_from(origin: &str) -> Vec<CompiledExpectation> {
             name: "value".to_owned(),
             slot: 0,
             from: from.clone(),
+            encoding: Encoding::default(),
         }],
         decode,
         ..Expectation::default()

@@ -13,6 +13,7 @@ mod study;
 mod suites;
 mod test;
 mod tidy;
+mod toml_files;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ enum Step {
     Packages,
     Release(release::Arguments),
     Tidy(tidy::Arguments),
+    /// Check the TOML files that users write, with taplo: syntax, and the schemas of `.taplo.toml`
+    Toml,
 }
 
 fn main() -> ExitCode {
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Step::Packages => release::check_packages(),
         Step::Release(arguments) => release::run(&arguments),
         Step::Tidy(arguments) => tidy::run(&arguments),
+        Step::Toml => toml_files::run(),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -38,7 +38,12 @@ fn main() -> ExitCode {
         None => Ok(()),
     };
     match moved.and_then(|()| arguments.command.run()) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => {
+            if let Some(warning) = prony_runner::catalogue_warning() {
+                eprintln!("prony: {warning}");
+            }
+            exit.into()
+        }
         Err(error) => exit::explain(&error, wants_json),
     }
 }

@@ -2,17 +2,19 @@
 
 use crate::ConfigError;
 use crate::contract::UpperLimit;
-use crate::format::{FileKind, SourceFile};
 use crate::format::suggestion::suggest;
+use crate::format::{Faults, FileKind, SourceFile, Spanned};
+use crate::service::{folder_name, wrong_name};
 use crate::suite::{Limits, LimitsToml};
-use crate::toolchain::Requirement;
+use crate::toolchain::{Requirement, regex, requirements};
 use prony_load::DurationText;
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use crate::format::Spanned;
 
 /// A backing service: a database, a cache, a slow backend.
 #[derive(Debug, Clone)]
@@ -36,20 +38,20 @@ pub struct BackingDefinition {
     /// The longest time until it is ready.
     pub start_timeout: Duration,
     /// Variables added to the environment of the service.
-    pub exports: BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
     pub settings: BTreeMap<String, String>,
     /// The command-line arguments for one setting.
     pub setting: Vec<String>,
     /// The URL for queries; `None`: it cannot be queried.
-    pub asked_at: Option<String>,
+    pub query_url: Option<String>,
     /// Query for the activity of the service's connections: a row for each activity, with the number of connections; `None`:
     /// unknown.
     pub watch: Option<String>,
     pub limits: Limits,
     /// Patterns in its log that mean that it failed: then the trial shows nothing about the service.
-    pub faults: Vec<Regex>,
+    pub fatal_log: Vec<Regex>,
     /// Patterns in its log that mean that the service overloaded it, each with an explanation.
-    pub blames: Vec<(Regex, String)>,
+    pub service_error_log: Vec<(Regex, String)>,
     /// The folder with `backing.toml`.
     pub folder: PathBuf,
 }
@@ -66,7 +68,7 @@ pub enum ReadinessCheck {
 }
 
 /// The signal for an orderly stop. It is sent only to the first process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
     /// Interrupt: PostgreSQL ends its sessions and then stops.
@@ -86,42 +88,69 @@ impl StopSignal {
     }
 }
 
-#[derive(Deserialize, schemars::JsonSchema)]
+/// A backing service: how it is seeded, started and queried.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BackingToml {
-    name: Spanned<String>,
-    title: String,
+pub(crate) struct BackingToml {
+    /// The name of the folder. It may be omitted.
+    name: Option<Spanned<String>>,
+    /// The name that reports show. Default: the name of the folder.
+    title: Option<String>,
+    /// Toolchains that its host must have, each as `name` or `name >= version`.
     #[serde(default)]
     toolchains: Vec<Spanned<String>>,
+    /// The users it may run as if prony is root; the first that exists is taken.
     #[serde(default)]
     user: Vec<Spanned<String>>,
+    /// A shell script that creates its data from the seed files, which are its arguments.
     seed: Option<String>,
+    /// The shell command that runs it, in the folder with its data. It must `exec`.
     run: String,
+    /// How prony checks that it is ready: `query`, `command` or `get`.
     ready: Spanned<ReadyToml>,
+    /// A shell command that undoes all writes. Without it, the backing service is restarted with a new copy of its data.
     reset: Option<String>,
+    /// The signal that stops it. Default: TERM to all of its processes.
     stop_signal: Option<StopSignal>,
+    /// The longest time until it is ready. Default: 10 s.
     start_timeout: Option<DurationText>,
+    /// Variables of the environment of the service, such as `DATABASE_URL`.
     #[serde(default)]
-    exports: BTreeMap<String, String>,
+    #[schemars(extend("x-aliases" = ["exports"]))]
+    env: BTreeMap<String, String>,
+    /// Settings and their defaults. A contract may change these, and no others.
     #[serde(default)]
     settings: BTreeMap<String, String>,
+    /// The arguments for one setting in `{settings}`, such as `["-c", "{name}={value}"]`.
     #[serde(default)]
     setting: Vec<String>,
-    asked_at: Option<Spanned<String>>,
+    /// The address for queries in PostgreSQL's protocol, such as `postgres://user:password@{host}:{port}/name`.
+    #[schemars(extend("x-aliases" = ["asked_at"]))]
+    query_url: Option<Spanned<String>>,
+    /// A query for the activity of the service's connections: a row for each activity, with the number of connections.
     watch: Option<Spanned<String>>,
+    /// Limits of its resources.
     #[serde(default)]
     limits: LimitsToml,
+    /// Regular expressions for lines of its log that mean that it failed.
     #[serde(default)]
-    faults: Vec<Spanned<String>>,
+    #[schemars(extend("x-aliases" = ["faults"]))]
+    fatal_log: Vec<Spanned<String>>,
+    /// Regular expressions for lines of its log, each with the mistake of the service that it means.
     #[serde(default)]
-    blames: BTreeMap<String, String>,
+    #[schemars(extend("x-aliases" = ["blames"]))]
+    service_error_log: BTreeMap<Spanned<String>, String>,
 }
 
-#[derive(Deserialize, Default, schemars::JsonSchema)]
+/// How prony checks that a backing service is ready: one of the keys.
+#[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadyToml {
+    /// It answers this query, at `query_url`.
     query: Option<String>,
+    /// This shell command succeeds.
     command: Option<String>,
+    /// It answers a GET of this path with a status below 500.
     get: Option<String>,
 }
 
@@ -138,48 +167,40 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, ConfigError> {
     let file = files.find(|file| file.is_file());
     let source = SourceFile::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
     let written: BackingToml = source.parse(FileKind::Backing)?;
-    let name = written.name.get_ref();
-    if folder.file_name().is_none_or(|file| file != name.as_str()) {
-        let message = format!("`name` is `{name}`: it must be the name of the folder");
-        return Err(source.invalid(written.name.span(), message));
+    let mut faults = Faults::default();
+    let name = folder_name(folder);
+    if let Some(wrong) = written.name.as_ref().filter(|written| *written.get_ref() != name) {
+        faults.keep::<()>(Err(wrong_name(&source, wrong, &name)));
     }
-    let mut toolchains = Vec::new();
-    for one in &written.toolchains {
-        toolchains.push(Requirement::parse(one.get_ref()).ok_or_else(|| {
-            let message = format!(
-                "`toolchains`: `{}` is neither `name` nor `name >= version`",
-                one.get_ref()
-            );
-            source.invalid(one.span(), message)
-        })?);
-    }
-    let ready = ready(&source, &written)?;
-    if let (Some(watch), None) = (&written.watch, &written.asked_at) {
-        let message = "`watch` is a query, and there is no `asked_at`: give the URL for queries";
-        return Err(source.invalid(watch.span(), message));
+    let toolchains = faults.keep(requirements(&source, &written.toolchains));
+    let ready = faults.keep(ready(&source, &written));
+    if let (Some(watch), None) = (&written.watch, &written.query_url) {
+        faults.keep::<()>(Err(no_query_url(&source, watch.span(), "watch")));
     }
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for user in &written.user {
         if user.get_ref().is_empty() || !user.get_ref().chars().all(plain) {
-            return Err(source.invalid(user.span(), "`user`: give user names, like [\"postgres\"]"));
+            let message = format!("`{}` is not the name of a user", user.get_ref());
+            let help = "give names, as in [\"postgres\"]";
+            faults.keep::<()>(Err(source.invalid_with(user.span(), message, help)));
         }
     }
-    let mut blames = Vec::new();
-    for (pattern, meaning) in written.blames {
-        let pattern = Regex::new(&pattern).map_err(|error| {
-            source.invalid(0..0, format!("`blames`: `{pattern}` is not a pattern: {error}"))
-        })?;
-        blames.push((pattern, meaning));
+    let mut service_error_log = Vec::new();
+    for (pattern, meaning) in written.service_error_log {
+        let pattern = faults.keep(regex(&source, &pattern));
+        service_error_log.extend(pattern.map(|pattern| (pattern, meaning)));
     }
-    let mut faults = Vec::new();
-    for pattern in &written.faults {
-        faults.push(Regex::new(pattern.get_ref()).map_err(|error| {
-            let message = format!("`faults`: `{}` is not a pattern: {error}", pattern.get_ref());
-            source.invalid(pattern.span(), message)
-        })?);
+    let mut fatal_log = Vec::new();
+    for pattern in &written.fatal_log {
+        fatal_log.extend(faults.keep(regex(&source, pattern)));
     }
-    Ok(BackingDefinition {
-        title: written.title,
+    let limits = faults.keep(written.limits.resolve(&source));
+    let (Some(toolchains), Some(ready), Some(limits)) = (toolchains, ready, limits) else {
+        return Err(faults.into_error());
+    };
+    faults.or(BackingDefinition {
+        title: written.title.unwrap_or_else(|| name.clone()),
+        name,
         toolchains,
         users: written.user.into_iter().map(Spanned::into_inner).collect(),
         seed: written.seed,
@@ -188,31 +209,39 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, ConfigError> {
         reset: written.reset,
         stop_signal: written.stop_signal,
         start_timeout: written.start_timeout.map_or(START_TIMEOUT, |timeout| timeout.0),
-        exports: written.exports,
+        env: written.env,
         settings: written.settings,
         setting: written.setting,
-        asked_at: written.asked_at.map(Spanned::into_inner),
+        query_url: written.query_url.map(Spanned::into_inner),
         watch: written.watch.map(Spanned::into_inner),
-        limits: written.limits.resolve(&source)?,
-        faults,
-        blames,
+        limits,
+        fatal_log,
+        service_error_log,
         folder: folder.to_owned(),
-        name: written.name.into_inner(),
     })
+}
+
+fn no_query_url(source: &SourceFile, span: Range<usize>, key: &str) -> ConfigError {
+    let message = format!("`{key}` is a query, and there is no `query_url`");
+    source.invalid_with(span, message, "add `query_url`, the address for queries")
 }
 
 fn ready(source: &SourceFile, written: &BackingToml) -> Result<ReadinessCheck, ConfigError> {
     let span = written.ready.span();
     let ready = written.ready.get_ref();
     match (&ready.query, &ready.command, &ready.get) {
-        (Some(_), None, None) if written.asked_at.is_none() => Err(source.invalid(
-            span,
-            "`ready` is a query, and there is no `asked_at`: give the URL for queries",
-        )),
+        (Some(_), None, None) if written.query_url.is_none() => Err(no_query_url(source, span, "ready")),
         (Some(query), None, None) => Ok(ReadinessCheck::Query(query.clone())),
         (None, Some(command), None) => Ok(ReadinessCheck::Command(command.clone())),
         (None, None, Some(path)) => Ok(ReadinessCheck::Get(path.clone())),
-        _ => Err(source.invalid(span, "`ready`: give exactly one of `query`, `command` and `get`")),
+        (None, None, None) => {
+            let help = "give `query`, `command` or `get`";
+            Err(source.invalid_with(span, "`ready` is empty", help))
+        }
+        _ => {
+            let help = "give only one of `query`, `command` and `get`";
+            Err(source.invalid_with(span, "`ready` has several checks", help))
+        }
     }
 }
 
@@ -224,8 +253,8 @@ impl BackingDefinition {
             UpperLimit::Number(number) => return Ok(*number),
             UpperLimit::Variable(name) => name,
         };
-        let Some(value) = self.exports.get(name) else {
-            let allowed = suggest(self.exports.keys().map(String::as_str), name);
+        let Some(value) = self.env.get(name) else {
+            let allowed = suggest(self.env.keys().map(String::as_str), name);
             return Err(format!("`{}` does not export `{name}`: {allowed}", self.name));
         };
         let number = value.parse();
@@ -235,7 +264,7 @@ impl BackingDefinition {
     /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.
     pub fn settings_with<'a>(
         &self,
-        of_contract: &'a BTreeMap<String, toml::Value>,
+        of_contract: &'a BTreeMap<String, serde_json::Value>,
     ) -> Result<BTreeMap<String, String>, &'a str> {
         let mut settings = self.settings.clone();
         for (name, value) in of_contract {
@@ -243,7 +272,7 @@ impl BackingDefinition {
                 return Err(name);
             };
             *setting = match value {
-                toml::Value::String(text) => text.clone(),
+                serde_json::Value::String(text) => text.clone(),
                 value => value.to_string(),
             };
         }

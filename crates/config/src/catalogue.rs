@@ -1,13 +1,14 @@
 //! Everything that a project contains: services, toolchains, contracts, suites.
 
 use crate::contract::Contract;
-use crate::format::SourceFile;
 use crate::format::suggestion::suggest;
+use crate::format::{Diagnostics, Faults, FileKind};
+use crate::service::{KnownNames, folder_name};
 use crate::{
     BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
 };
 use globset::Glob;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Everything that a project contains.
@@ -23,6 +24,17 @@ pub struct Catalogue {
     pub contracts: BTreeMap<String, Contract>,
     /// The backing services by name.
     pub backing_services: BTreeMap<String, BackingDefinition>,
+    /// What could not be read. It is an error only for commands that need it.
+    pub broken: Vec<BrokenDefinition>,
+}
+
+/// A contract, service, backing service or list of toolchains that cannot be used, because its file or one that it needs is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenDefinition {
+    pub kind: FileKind,
+    /// The name of its folder.
+    pub name: String,
+    pub error: ConfigError,
 }
 
 impl Catalogue {
@@ -32,92 +44,131 @@ impl Catalogue {
     }
 
     /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains that ship
-    /// with prony. The project's own take precedence over shipped ones of the same name.
+    /// with prony. The project's own take precedence over shipped ones of the same name. Broken files are left out; see
+    /// [`Self::verify`] and [`Self::warning`].
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, ConfigError> {
-        let mut toolchains = BTreeMap::new();
+        let mut catalogue = Self {
+            root: root.to_owned(),
+            shipped: shipped.map(Path::to_owned),
+            services: Vec::new(),
+            toolchains: BTreeMap::new(),
+            contracts: BTreeMap::new(),
+            backing_services: BTreeMap::new(),
+            broken: Vec::new(),
+        };
         let (mut contract_folders, mut backing_service_folders) = (BTreeMap::new(), BTreeMap::new());
-        let named = |folder: PathBuf| Some((folder.file_name()?.to_owned(), folder));
+        let named = |folder: PathBuf| (folder_name(&folder), folder);
         for place in shipped.into_iter().chain([root]) {
             let file = place.join("services/toolchains.toml");
             if file.is_file() {
-                toolchains.extend(toolchain::read(&file)?);
+                let read = toolchain::read(&file);
+                let read = catalogue.keep(FileKind::Toolchains, "toolchains", read);
+                catalogue.toolchains.extend(read.unwrap_or_default());
             }
             let found = folders_with(&place.join("contracts"), "contract.toml")?;
-            contract_folders.extend(found.into_iter().filter_map(named));
+            contract_folders.extend(found.into_iter().map(named));
             for (folder, file) in backing::PLACES {
                 let found = folders_with(&place.join(folder), file)?;
-                backing_service_folders.extend(found.into_iter().filter_map(named));
+                backing_service_folders.extend(found.into_iter().map(named));
             }
         }
-        let mut contracts = BTreeMap::new();
-        for folder in contract_folders.values() {
-            let contract = Contract::load(folder)?;
-            contracts.insert(contract.name.clone(), contract);
+        for (name, folder) in backing_service_folders {
+            let read = catalogue.keep(FileKind::Backing, &name, backing::read(&folder));
+            catalogue.backing_services.extend(read.map(|read| (name, read)));
         }
-        let mut backing_services = BTreeMap::new();
-        for folder in backing_service_folders.values() {
-            let backing_service = backing::read(folder)?;
-            backing_services.insert(backing_service.name.clone(), backing_service);
+        for (name, folder) in contract_folders {
+            let read = Contract::load(&folder).and_then(|contract| {
+                catalogue.verify_backing_services(&contract)?;
+                Ok(contract)
+            });
+            let read = catalogue.keep(FileKind::Contract, &name, read);
+            catalogue.contracts.extend(read.map(|contract| (name, contract)));
         }
-        let mut services = Vec::new();
-        for folder in folders_with(&root.join("services"), "service.toml")? {
-            services.extend(service::read(&folder)?);
-        }
-        let catalogue = Self {
-            root: root.to_owned(),
-            shipped: shipped.map(Path::to_owned),
-            services,
-            toolchains,
-            contracts,
-            backing_services,
-        };
-        catalogue
-            .contracts
-            .values()
-            .try_for_each(|contract| catalogue.verify_backing_services(contract))?;
-        catalogue
-            .services
-            .iter()
-            .try_for_each(|service| catalogue.verify(service))?;
+        catalogue.read_services()?;
         Ok(catalogue)
     }
 
-    /// Verifies that everything that a service refers to exists.
-    fn verify(&self, service: &Service) -> Result<(), ConfigError> {
-        let file = SourceFile::read(&service.folder.join("service.toml"))?;
-        let place = |message: String| file.invalid(0..0, message);
-        for contract in &service.contracts {
-            if !self.contracts.contains_key(contract) {
-                let allowed = suggest(self.contracts.keys().map(String::as_str), contract);
-                return Err(place(format!(
-                    "`contracts` of variant `{}` names `{contract}`: {allowed}",
-                    service.variant
-                )));
-            }
-        }
-        for requirement in &service.toolchains {
-            if !self.toolchains.contains_key(&requirement.toolchain) {
-                let allowed = suggest(self.toolchains.keys().map(String::as_str), &requirement.toolchain);
-                let name = &requirement.toolchain;
-                return Err(place(format!(
-                    "`toolchains` of variant `{}` names `{name}`: {allowed}",
-                    service.variant
-                )));
-            }
+    fn read_services(&mut self) -> Result<(), ConfigError> {
+        for folder in folders_with(&self.root.join("services"), "service.toml")? {
+            let broken = |kind| self.broken.iter().filter(move |broken| broken.kind == kind);
+            let broken_contracts = broken(FileKind::Contract).map(|broken| broken.name.as_str());
+            let known = KnownNames {
+                contracts: self
+                    .contracts
+                    .keys()
+                    .map(String::as_str)
+                    .chain(broken_contracts)
+                    .collect(),
+                toolchains: self.toolchains.keys().map(String::as_str).collect(),
+                toolchain_error: broken(FileKind::Toolchains).map(|broken| &broken.error).next(),
+            };
+            let read = service::read(&folder, &known);
+            let read = self.keep(FileKind::Service, &folder_name(&folder), read);
+            self.services.extend(read.unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// The value, or `None` and its error is kept.
+    fn keep<T>(&mut self, kind: FileKind, name: &str, read: Result<T, ConfigError>) -> Option<T> {
+        read.map_err(|error| {
+            let name = name.to_owned();
+            self.broken.push(BrokenDefinition { kind, name, error });
+        })
+        .ok()
+    }
+
+    /// The error of a broken definition; `None`: it is not broken.
+    fn error_of(&self, kind: FileKind, name: &str) -> Option<&ConfigError> {
+        let mut broken = self.broken.iter();
+        let found = broken.find(|broken| broken.kind == kind && broken.name == name)?;
+        Some(&found.error)
+    }
+
+    /// The errors of all broken files together.
+    pub fn verify(&self) -> Result<(), ConfigError> {
+        let mut faults = Faults::default();
+        for broken in &self.broken {
+            faults.keep::<()>(Err(broken.error.clone()));
+        }
+        faults.or(())
+    }
+
+    /// A warning in one line if files were left out because they are broken.
+    pub fn warning(&self) -> Option<String> {
+        if self.broken.is_empty() {
+            return None;
+        }
+        let mut files = BTreeSet::new();
+        for broken in &self.broken {
+            match &broken.error {
+                ConfigError::Files(Diagnostics(found)) => {
+                    files.extend(found.iter().map(|one| one.path.as_path()));
+                }
+                ConfigError::Unreadable { path, .. } => {
+                    files.insert(path);
+                }
+                ConfigError::Unknown { .. }
+                | ConfigError::UnknownInContract { .. }
+                | ConfigError::Empty(_) => {}
+            }
+        }
+        let what = match files.len() {
+            0 | 1 => "1 file is broken and was".to_owned(),
+            several => format!("{several} files are broken and were"),
+        };
+        Some(format!("{what} left out: `prony validate` shows why"))
     }
 
     /// Verifies what a contract says about backing services.
     fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
             let at = |key: &str, reason: &str| {
-                Err(ConfigError::from(contract.backing_service_error(
-                    wanted.name(),
-                    key,
-                    reason,
-                )))
+                Err(contract.backing_service_error(wanted.name(), key, reason))
             };
+            if let Some(error) = self.error_of(FileKind::Backing, wanted.uses()) {
+                return Err(error.clone());
+            }
             let Some(backing_service) = self.backing_services.get(wanted.uses()) else {
                 let allowed = suggest(self.backing_services.keys().map(String::as_str), wanted.uses());
                 return at(
@@ -156,7 +207,7 @@ impl Catalogue {
             let asks = |name: &str| name == wanted.name();
             let is_asked = contract.rows().iter().any(|rows| asks(rows.backing_service()))
                 || contract.after().iter().any(|after| asks(after.backing_service()));
-            if backing_service.asked_at.is_none() && is_asked {
+            if backing_service.query_url.is_none() && is_asked {
                 return at(
                     "use",
                     &format!("backing service `{}` cannot be queried", backing_service.name),
@@ -178,7 +229,7 @@ impl Catalogue {
 
     /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/pinned` that variant, also by an earlier name, `java-*` the
     /// default variants of all matching services, `node-*/*` all variants. A wildcard never matches a reference service: it must be
-    /// named.
+    /// named. Broken services are skipped, but naming one is an error, and so is a pattern that matches no others.
     pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, ConfigError> {
         let (name, variant) = pattern
             .split_once('/')
@@ -207,6 +258,10 @@ impl Catalogue {
                 })
             })
             .collect();
+        let is_pattern = name.contains(['*', '?', '[', '{']);
+        if !is_pattern || found.is_empty() {
+            self.reject_broken(FileKind::Service, |broken| names.is_match(broken))?;
+        }
         if !found.is_empty() {
             return Ok(found);
         }
@@ -228,12 +283,59 @@ impl Catalogue {
         )))
     }
 
+    /// The services that match any of the patterns. The errors of all patterns are reported together.
+    pub fn select_all<'a>(
+        &self,
+        patterns: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<&Service>, ConfigError> {
+        let mut faults = Faults::default();
+        let mut services: Vec<&Service> = Vec::new();
+        for pattern in patterns {
+            for service in faults.keep(self.select(pattern)).unwrap_or_default() {
+                if !services.iter().any(|known| std::ptr::eq(*known, service)) {
+                    services.push(service);
+                }
+            }
+        }
+        faults.or(services)
+    }
+
+    /// The errors of all broken definitions of a kind whose names match.
+    fn reject_broken(&self, kind: FileKind, matches: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
+        let mut faults = Faults::default();
+        for broken in &self.broken {
+            if broken.kind == kind && matches(&broken.name) {
+                faults.keep::<()>(Err(broken.error.clone()));
+            }
+        }
+        faults.or(())
+    }
+
+    /// A contract. If it is broken, its errors are returned.
     pub fn contract(&self, name: &str) -> Result<&Contract, ConfigError> {
+        if let Some(error) = self.error_of(FileKind::Contract, name) {
+            return Err(error.clone());
+        }
         self.contracts.get(name).ok_or_else(|| ConfigError::Unknown {
             kind: "contract",
             name: name.to_owned(),
             allowed: suggest(self.contracts.keys().map(String::as_str), name),
         })
+    }
+
+    /// Whether there is a contract of this name, even a broken one.
+    pub fn has_contract(&self, name: &str) -> bool {
+        self.contracts.contains_key(name) || self.error_of(FileKind::Contract, name).is_some()
+    }
+
+    /// The contracts that a service implements. The errors of all broken ones are reported together.
+    pub fn contracts_of(&self, service: &Service) -> Result<Vec<&Contract>, ConfigError> {
+        let mut faults = Faults::default();
+        let mut contracts = Vec::new();
+        for name in &service.contracts {
+            contracts.extend(faults.keep(self.contract(name)));
+        }
+        faults.or(contracts)
     }
 
     /// The file of a suite: a path to a `.toml` file, or a name in `suites/`.

@@ -15,18 +15,19 @@ pub mod input;
 mod load_table;
 mod machine;
 mod plan;
+pub mod schemas;
 mod service;
 mod suite;
 pub mod target;
 mod toolchain;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
-pub use catalogue::Catalogue;
+pub use catalogue::{BrokenDefinition, Catalogue};
 pub use error::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{
-    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, Workers, WorkersUse,
+    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, WorkerKind, Workers,
 };
 pub use suite::{
     Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice,

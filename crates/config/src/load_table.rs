@@ -126,11 +126,69 @@ pub(crate) struct StepsToml {
 }
 
 impl<C, R> LoadToml<C, R> {
-    /// The range of the number of connections, if the load has one.
-    pub(crate) fn connections_span(&self) -> Option<Range<usize>> {
+    pub(crate) const fn connections(&self) -> Option<&Spanned<C>> {
         match self {
-            Self::Closed { connections, .. } | Self::Open { connections, .. } => Some(connections.span()),
+            Self::Closed { connections, .. } | Self::Open { connections, .. } => Some(connections),
             Self::Users { .. } => None,
+        }
+    }
+
+    pub(crate) const fn rate(&self) -> Option<&Spanned<R>> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { rate, .. } | Self::Users { rate, .. } => Some(rate),
+        }
+    }
+
+    /// The same load with another rate and number of connections; each must be given if the load has it.
+    pub(crate) fn with<C2, R2>(
+        &self,
+        new_rate: Option<Spanned<R2>>,
+        new_connections: Option<Spanned<C2>>,
+    ) -> LoadToml<C2, R2> {
+        let rate = || new_rate.expect("invariant: a load with a rate gets one");
+        let connections = || new_connections.expect("invariant: a load with connections gets a number");
+        match self {
+            Self::Closed {
+                in_flight, room_size, ..
+            } => LoadToml::Closed {
+                connections: connections(),
+                in_flight: *in_flight,
+                room_size: room_size.clone(),
+            },
+            Self::Open {
+                ramp,
+                steps,
+                spacing,
+                in_flight,
+                backlog,
+                room_size,
+                ..
+            } => LoadToml::Open {
+                rate: rate(),
+                ramp: *ramp,
+                steps: steps.clone(),
+                spacing: *spacing,
+                connections: connections(),
+                in_flight: *in_flight,
+                backlog: *backlog,
+                room_size: room_size.clone(),
+            },
+            Self::Users {
+                ramp,
+                spacing,
+                requests_per_user,
+                think,
+                max_users,
+                ..
+            } => LoadToml::Users {
+                rate: rate(),
+                ramp: *ramp,
+                spacing: *spacing,
+                requests_per_user: *requests_per_user,
+                think: *think,
+                max_users: *max_users,
+            },
         }
     }
 }
@@ -417,7 +475,7 @@ mod tests {
                 "`kind` is \"shut\"\n  f.toml:1:17",
             ),
             (
-                r#"{ connections = 1 }"#,
+                "{ connections = 1 }",
                 "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind = \"closed\"`: closed, open or users",
             ),
         ] {

@@ -1,13 +1,14 @@
 //! Toolchains: how to detect those that services need, and how to install them.
 
 use crate::ConfigError;
-use crate::format::{FileKind, SourceFile};
+use crate::format::suggestion::suggest;
+use crate::format::{Faults, FileKind, SourceFile, Spanned};
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use crate::format::Spanned;
 
 /// A toolchain of `services/toolchains.toml`.
 #[derive(Debug, Clone)]
@@ -90,14 +91,14 @@ impl System {
 }
 
 /// A toolchain that a service needs, with its minimum version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
     pub toolchain: String,
     pub minimum: Option<Version>,
 }
 
 /// A version: numbers compared one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Version(pub Vec<u64>);
 
@@ -167,95 +168,153 @@ impl Toolchain {
     }
 }
 
-#[derive(Deserialize, schemars::JsonSchema)]
+/// The toolchains that services may require, by name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct ToolchainsToml(BTreeMap<Spanned<String>, ToolchainToml>);
+
+/// A toolchain: how to detect and install it.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ToolchainToml {
+    /// The name that users read.
     title: String,
-    #[serde(default)]
-    locate: Option<String>,
-    #[serde(default)]
-    env: Option<String>,
+    /// A shell command that prints the folder of the toolchain.
+    locate: Option<Spanned<String>>,
+    /// The environment variable in which build and run find the folder that `locate` prints.
+    #[schemars(extend("x-aliases" = ["env"]))]
+    export: Option<Spanned<String>>,
+    /// A shell command that prints the version. It fails if a build would fail.
     probe: String,
+    /// A regular expression that finds the version in the output of `probe`: its first group.
     version: Spanned<String>,
+    /// The folder below the one that `locate` prints that is first on the PATH of probe, build and run.
+    path: Option<Spanned<String>>,
+    /// The packages that contain it, by distribution.
     #[serde(default)]
-    path: Option<String>,
+    packages: PackagesToml,
+    /// A shell command that installs it instead of the packages.
+    install: Option<String>,
+    /// Other toolchains that `install` requires.
+    #[serde(default)]
+    needs: Vec<Spanned<String>>,
+}
+
+/// Packages by distribution.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PackagesToml {
+    /// For apt: Debian, Ubuntu.
     #[serde(default)]
     debian: Vec<String>,
+    /// For dnf: Fedora, RHEL.
     #[serde(default)]
     fedora: Vec<String>,
+    /// For pacman: Arch.
     #[serde(default)]
     arch: Vec<String>,
-    #[serde(default)]
-    install: Option<String>,
-    #[serde(default)]
-    needs: Vec<String>,
 }
 
 /// Reads `services/toolchains.toml`.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, ConfigError> {
     let source = SourceFile::read(path)?;
-    let written: BTreeMap<Spanned<String>, ToolchainToml> = source.parse(FileKind::Toolchains)?;
-    let names: BTreeSet<String> = written.keys().map(|name| name.get_ref().clone()).collect();
-    for (name, one) in &written {
-        if let Some(unknown) = one.needs.iter().find(|need| !names.contains(*need)) {
-            let message = format!(
-                "`{}` needs toolchain `{unknown}`, which is not in this file",
-                name.get_ref()
-            );
-            return Err(source.invalid(name.span(), message));
-        }
+    let ToolchainsToml(written) = source.parse(FileKind::Toolchains)?;
+    let mut faults = Faults::default();
+    let needs = written.values().flat_map(|one| &one.needs);
+    for unknown in needs.filter(|need| !written.contains_key(need.get_ref().as_str())) {
+        let name = unknown.get_ref();
+        let help = suggest(written.keys().map(|name| name.get_ref().as_str()), name);
+        let message = format!("no toolchain `{name}` in this file");
+        faults.keep::<()>(Err(source.invalid_with(unknown.span(), message, help)));
     }
-    written
-        .into_iter()
-        .map(|(name, written)| Ok((name.get_ref().clone(), one(&source, &name, written)?)))
-        .collect()
+    let mut toolchains = BTreeMap::new();
+    for (name, written) in written {
+        let toolchain = faults.keep(one(&source, name.get_ref(), written));
+        toolchains.extend(toolchain.map(|toolchain| (name.into_inner(), toolchain)));
+    }
+    faults.or(toolchains)
 }
 
-fn one(source: &SourceFile, name: &Spanned<String>, written: ToolchainToml) -> Result<Toolchain, ConfigError> {
-    let locate = match (written.locate, written.env) {
-        (Some(locate), Some(env)) => Some((locate, env)),
-        (None, None) => None,
-        _ => {
-            let message = format!(
-                "`{}`: `locate` and `env` need each other: give both, or neither",
-                name.get_ref()
-            );
-            return Err(source.invalid(name.span(), message));
-        }
-    };
-    if written.path.is_some() && locate.is_none() {
-        let message = format!(
-            "`{}`: `path` is below the folder that `locate` prints: give both",
-            name.get_ref()
-        );
-        return Err(source.invalid(name.span(), message));
+fn one(source: &SourceFile, name: &str, written: ToolchainToml) -> Result<Toolchain, ConfigError> {
+    let mut faults = Faults::default();
+    let locate = faults.keep(match (written.locate, written.export) {
+        (Some(locate), Some(export)) => Ok(Some((locate.into_inner(), export.into_inner()))),
+        (None, None) => Ok(None),
+        (Some(locate), None) => Err(source.invalid_with(
+            locate.span(),
+            format!("toolchain `{name}` has `locate` without `export`"),
+            "add `export`, the variable that passes the folder to build and run",
+        )),
+        (None, Some(export)) => Err(source.invalid_with(
+            export.span(),
+            format!("toolchain `{name}` has `export` without `locate`"),
+            "add `locate`, the command that prints the folder",
+        )),
+    });
+    if let Some(path) = written.path.as_ref().filter(|_| locate == Some(None)) {
+        let message = format!("toolchain `{name}` has `path` without `locate`");
+        let help = "add `locate`, the command that prints the folder that contains it";
+        faults.keep::<()>(Err(source.invalid_with(path.span(), message, help)));
     }
-    let version = Regex::new(written.version.get_ref())
-        .ok()
-        .filter(|regex| regex.captures_len() > 1)
-        .ok_or_else(|| {
-            source.invalid(
-                written.version.span(),
-                "`version` must be a regular expression with a group for the version",
-            )
-        })?;
-    Ok(Toolchain {
-        name: name.get_ref().clone(),
+    let version = faults.keep(regex(source, &written.version).and_then(|version| {
+        if version.captures_len() > 1 {
+            return Ok(version);
+        }
+        let help = "put parentheses around the version, as in 'go([0-9.]+)'";
+        Err(source.invalid_with(written.version.span(), "`version` has no group", help))
+    }));
+    let (Some(locate), Some(version)) = (locate, version) else {
+        return Err(faults.into_error());
+    };
+    let packages = [
+        (System::Debian, written.packages.debian),
+        (System::Fedora, written.packages.fedora),
+        (System::Arch, written.packages.arch),
+    ];
+    faults.or(Toolchain {
+        name: name.to_owned(),
         title: written.title,
         locate,
         probe: written.probe,
         version,
-        path: written.path,
-        packages: [
-            (System::Debian, written.debian),
-            (System::Fedora, written.fedora),
-            (System::Arch, written.arch),
-        ]
-        .into_iter()
-        .filter(|(_, packages)| !packages.is_empty())
-        .collect(),
+        path: written.path.map(Spanned::into_inner),
+        packages: packages
+            .into_iter()
+            .filter(|(_, packages)| !packages.is_empty())
+            .collect(),
         install: written.install,
-        needs: written.needs,
+        needs: written.needs.into_iter().map(Spanned::into_inner).collect(),
+    })
+}
+
+/// The requirements in a list of toolchains.
+pub(crate) fn requirements(
+    source: &SourceFile,
+    written: &[Spanned<String>],
+) -> Result<Vec<Requirement>, ConfigError> {
+    let mut faults = Faults::default();
+    let mut requirements = Vec::new();
+    for one in written {
+        let requirement = Requirement::parse(one.get_ref()).ok_or_else(|| {
+            let message = format!("toolchain `{}` has another form", one.get_ref());
+            source.invalid_with(one.span(), message, "write `name` or `name >= version`")
+        });
+        requirements.extend(faults.keep(requirement));
+    }
+    faults.or(requirements)
+}
+
+/// A regular expression of a file.
+pub(crate) fn regex(source: &SourceFile, written: &Spanned<String>) -> Result<Regex, ConfigError> {
+    Regex::new(written.get_ref()).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        let message = format!("`{}` is not a regular expression", written.get_ref());
+        source.invalid_with(written.span(), message, reason)
     })
 }
 

@@ -1,5 +1,7 @@
 //! Files that users write: contracts, catalogues and suites, and imports.
 
-mod contract;
+//mod contract;
+mod format;
 mod import;
 mod plan;
+mod service;

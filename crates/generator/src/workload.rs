@@ -2,9 +2,10 @@
 
 use crate::EngineError;
 use crate::partial_reply::Budget;
+use prony_load::formula::Formula;
 use prony_load::{
-    Body, CompiledExpectation, ExactBody, GeneratedBody, Header, Job, Load, Operation, Order, Parameter,
-    Part, Request, Source, Template, WorkloadError,
+    Body, Capture, CompiledExpectation, Encoding, ExactBody, GeneratedBody, Header, Job, Load, Operation,
+    Order, Parameter, Part, Request, Source, Template, Workload, WorkloadError,
 };
 use prony_protocols::protocol::Protocol;
 use std::sync::Arc;
@@ -243,7 +244,7 @@ fn validate(job: &Job) -> Result<(), EngineError> {
     workload
         .operations
         .iter()
-        .try_for_each(|operation| check_uses(operation, &workload.parameters))
+        .try_for_each(|operation| check_uses(operation, workload))
 }
 
 fn check_source(parameter: &Parameter) -> Result<(), EngineError> {
@@ -264,41 +265,109 @@ fn check_source(parameter: &Parameter) -> Result<(), EngineError> {
     })
 }
 
-fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), EngineError> {
+/// Checks the parameters that the templates of a request use.
+fn check_uses(operation: &Operation, workload: &Workload) -> Result<(), EngineError> {
     let Request {
         path, headers, body, ..
     } = &operation.request;
+    let has_fixed_length = |part: &Part| matches!(part, Part::Literal(_) | Part::Value(_));
     let body = match body {
+        Body::Generated(GeneratedBody { end, .. }) if !end.0.iter().all(has_fixed_length) => {
+            return Err(EngineError::Job(format!(
+                "operation `{}`: the end of a generated body has no formula, because its length is fixed",
+                operation.name
+            )));
+        }
         Body::Bytes(template) | Body::Generated(GeneratedBody { end: template, .. }) => template,
         Body::None | Body::Messages(_) => &Template::default(),
     };
-    let in_head = headers.iter().map(|header| &header.value).chain([path]);
-    for (template, is_head) in in_head.map(|template| (template, true)).chain([(body, false)]) {
-        for part in &template.0 {
-            let Part::Value(index) = *part else { continue };
-            let Some(parameter) = parameters.get(index) else {
-                return Err(WorkloadError::NoSuchParameter {
-                    operation: operation.name.clone(),
-                    index,
-                    parameters: parameters.len(),
+    check_parameters(operation, body, workload)?;
+    let headers = headers.iter().map(|header| (&header.value, false));
+    for (template, in_path) in headers.chain([(path, true)]) {
+        check_parameters(operation, template, workload)?;
+        check_head(operation, (template, in_path), workload)?;
+    }
+    Ok(())
+}
+
+/// Checks that all parameters of a template exist.
+fn check_parameters(
+    operation: &Operation,
+    template: &Template,
+    workload: &Workload,
+) -> Result<(), EngineError> {
+    let parameters = workload.parameters.len();
+    let mut missing = None;
+    template.visit_parameters(&mut |index| {
+        if index >= parameters {
+            missing.get_or_insert(index);
+        }
+    });
+    match missing {
+        None => Ok(()),
+        Some(index) => Err(WorkloadError::NoSuchParameter {
+            operation: operation.name.clone(),
+            index,
+            parameters,
+        }
+        .into()),
+    }
+}
+
+/// Checks that no value of a template breaks the head of its request.
+fn check_head(
+    operation: &Operation,
+    (template, in_path): (&Template, bool),
+    workload: &Workload,
+) -> Result<(), EngineError> {
+    for part in &template.0 {
+        match part {
+            Part::Value(index) => {
+                let Parameter { name, source } = &workload.parameters[*index];
+                if let Some(reason) = head_fault(source, in_path, workload) {
+                    return Err(EngineError::Parameter {
+                        name: name.clone(),
+                        reason,
+                    });
                 }
-                .into());
-            };
-            if is_head && breaks_a_head(&parameter.source, std::ptr::eq(template, path)) {
-                return Err(EngineError::Parameter {
-                    name: parameter.name.clone(),
-                    reason: "a line of its feed is not allowed in a request's head: it contains a space or a control character",
-                });
             }
+            Part::Formula(Formula::Word(words, _)) if lines_break_a_head(words, in_path) => {
+                return Err(EngineError::Job(format!(
+                    "operation `{}`: a word of a formula is not allowed in a request's head: it contains a space or a \
+                     control character",
+                    operation.name
+                )));
+            }
+            _ => {}
         }
     }
     Ok(())
 }
 
-fn breaks_a_head(source: &Source, in_path: bool) -> bool {
-    let (Source::Lines(lines) | Source::Column { values: lines, .. }) = source else {
-        return false;
-    };
+/// What forbids the values of a source in a request's head.
+fn head_fault(source: &Source, in_path: bool, workload: &Workload) -> Option<&'static str> {
+    match source {
+        Source::Lines(lines) | Source::Column { values: lines, .. } if lines_break_a_head(lines, in_path) => {
+            Some(
+                "a line of its feed is not allowed in a request's head: it contains a space or a control character",
+            )
+        }
+        Source::Taken(slot) => {
+            let mut captures = workload
+                .operations
+                .iter()
+                .flat_map(|operation| &operation.expect.take);
+            let is_body = |capture: &Capture| capture.slot == *slot && capture.encoding == Encoding::Body;
+            captures.any(is_body).then_some(
+                "it is captured for a body, so it may contain a control character, which is not allowed in a \
+                 request's head",
+            )
+        }
+        _ => None,
+    }
+}
+
+fn lines_break_a_head(lines: &[String], in_path: bool) -> bool {
     let breaks = |byte: u8| byte < b' ' || byte == 0x7f || (in_path && byte == b' ');
     lines.iter().any(|line| line.bytes().any(breaks))
 }

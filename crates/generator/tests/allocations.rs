@@ -10,11 +10,12 @@ mod toy;
 mod wire;
 
 use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
+use prony_load::formula::Formula;
 use prony_load::grpc::Messages;
 use prony_load::{
-    Body, BodyRule, Capture, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation,
-    Order, Parameter, Part, Protocol, Series, Source, Spacing, Step, Template, TransportChoice, WarmUp,
-    Workload,
+    Body, BodyRule, Capture, Encoding, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load,
+    Operation, Order, Parameter, Part, Protocol, Series, Source, Spacing, Step, Template, TransportChoice,
+    WarmUp, Workload,
 };
 use prony_records::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -270,22 +271,23 @@ fn judged_replies(transport: TransportChoice) {
 fn values_that_are_taken(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
-    let take = |name: &str, slot, from: &str| Capture {
+    let take = |name: &str, slot, from: &str, encoding| Capture {
         name: name.into(),
         slot,
         from: from.parse().expect("an origin"),
+        encoding,
     };
     let mut first = operation("json", BodyRule::Contains(Template::literal("id")));
     first.expect.take = vec![
-        take("id", 0, "json:/id"),
-        take("name", 1, "header:x-name"),
-        take("of", 2, "regex:of.:.(1)"),
+        take("id", 0, "json:/id", Encoding::Json),
+        take("name", 1, "header:x-name", Encoding::Path),
+        take("of", 2, "regex:of.:.(1)", Encoding::JsonString),
     ];
     let mut second = operation("exact", BodyRule::Exact(around("<", "> exactly")));
     second.request.path = Template(vec![Part::Literal("/exact/".into()), Part::Value(1)]);
     second.request.headers = vec![Header {
         name: "x-taken".into(),
-        value: Template(vec![Part::Value(2), Part::Value(3)]),
+        value: Template(vec![Part::Value(2), Part::Formula(Formula::Value(3))]),
     }];
     let steps = [0, 1].map(|operation| Step { operation, weight: 1 });
     let counted = judged_workload().parameters;
@@ -451,9 +453,13 @@ fn streams_of_known_messages(transport: TransportChoice) {
             whole: Some(ExactStream {
                 count: Template::literal("20"),
                 each: MessageRule {
-                    id: Some(Template::literal("{= i}")),
+                    id: Some(Template(vec![Part::Formula(Formula::Item)])),
                     name: Some(Template::literal("tick")),
-                    data: Some(Data::Json(Template::literal(r#"{"n":{= i},"of":20}"#))),
+                    data: Some(Data::Json(Template(vec![
+                        Part::Literal(r#"{"n":"#.into()),
+                        Part::Formula(Formula::Item),
+                        Part::Literal(r#","of":20}"#.into()),
+                    ]))),
                 },
                 last: None,
                 gap_us: Some(Template::literal("0")),

@@ -2,8 +2,8 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, job, ok, operation, run};
 use prony_load::{
-    Body, BodyRule, Capture, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Template,
-    TransportChoice, WarmUp, Workload,
+    Body, BodyRule, Capture, Encoding, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step,
+    Template, TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Command, Event, Phase, WarningKind};
 use std::collections::BTreeSet;
@@ -563,6 +563,7 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
         name: "word".into(),
         slot: 0,
         from: "regex:h\\w+".parse().expect("an origin"),
+        encoding: Encoding::default(),
     }];
     let mut second = operation(
         "second",

@@ -4,7 +4,10 @@
 use crate::ports;
 use crate::toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
 use prony_generator::EngineError;
-use prony_load::{Load, TransportChoice};
+use prony_load::formula::{Formula, Operator};
+use prony_load::{
+    Body, Capture, Encoding, GeneratedBody, Load, Origin, Parameter, Part, Source, Template, TransportChoice,
+};
 use prony_records::Quantile::Unbounded;
 use prony_records::{Recording, WarningKind};
 use std::io::{BufReader, Read as _, Write as _};
@@ -268,6 +271,60 @@ fn invalid_jobs_are_reported() {
     let mut far = good();
     far.cpus = vec![900];
     assert!(fails(&far).to_string().contains("CPU 900"));
+}
+
+#[test]
+fn requests_that_cannot_be_filled_are_reported() {
+    let server = Server::answering(HELLO);
+    let words = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Part::Formula(Formula::Word(words, Box::new(Formula::Number(0))))
+    };
+    let captured = Capture {
+        name: "v".into(),
+        slot: 0,
+        from: Origin::Header("x".into()),
+        encoding: Encoding::Body,
+    };
+    let path = |part: Part| Template(vec![Part::Literal("/".into()), part]);
+    let end = |part: Part| GeneratedBody {
+        bytes: 1,
+        chunk: None,
+        end: Template(vec![part]),
+    };
+    let sum = Formula::Of(Box::new((Formula::Number(1), Formula::Value(7))), Operator::Plus);
+    for (path, body, told) in [
+        (path(Part::Value(7)), Body::None, "uses parameter 7 of 1"),
+        (
+            path(Part::Formula(sum.clone())),
+            Body::None,
+            "uses parameter 7 of 1",
+        ),
+        (
+            path(words(&["a"])),
+            Body::Bytes(Template(vec![Part::Formula(sum)])),
+            "uses parameter 7 of 1",
+        ),
+        (path(words(&["a", "b c"])), Body::None, "a word of a formula"),
+        (path(Part::Value(0)), Body::None, "captured for a body"),
+        (
+            Template::literal("/"),
+            Body::Generated(end(Part::Formula(Formula::Number(1)))),
+            "has no formula",
+        ),
+    ] {
+        let mut job = job(server.address, TransportChoice::Auto);
+        job.workload.parameters = vec![Parameter {
+            name: "v".into(),
+            source: Source::Taken(0),
+        }];
+        let operation = &mut job.workload.operations[0];
+        operation.expect.take = vec![captured.clone()];
+        operation.request.path = path;
+        operation.request.body = body;
+        let error = fails(&job).to_string();
+        assert!(error.contains(told), "{told}: {error}");
+    }
 }
 
 /// Peak memory of this process so far, KiB.

@@ -7,6 +7,7 @@ use crate::wire::peer::{
     DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, ScriptedServer, literal,
 };
 use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
+use prony_load::formula::Formula;
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
 };
@@ -174,10 +175,12 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
         whole: Some(ExactStream {
             count: Template(vec![place()]),
             each: MessageRule {
-                id: Some(Template::literal("{= i}")),
+                id: Some(Template(vec![Part::Formula(Formula::Item)])),
                 name: Some(Template::literal("tick")),
                 data: Some(Data::Json(Template(vec![
-                    text(r#"{"n":{= i},"of":"#),
+                    text(r#"{"n":"#),
+                    Part::Formula(Formula::Item),
+                    text(r#","of":"#),
                     place(),
                     text("}"),
                 ]))),

@@ -1,6 +1,6 @@
 //! The pods that a testbed requests from a cluster, and those that an earlier run has left there.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Cluster {
 }
 
 /// When a node pulls an image.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pull {
     /// If the node does not have it.
     #[default]

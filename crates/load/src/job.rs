@@ -1,6 +1,7 @@
 //! The complete configuration of one generator process.
 
 use crate::{Load, Partition, Share, Workload};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -219,8 +220,9 @@ pub enum TlsVersion {
 }
 
 /// The protocol of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-former-values" = { "http": "http1" }))]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,

@@ -9,7 +9,10 @@
 
 mod arrival;
 mod bytes;
+mod duration_text;
+pub mod escape;
 mod expect;
+pub mod formula;
 mod job;
 mod load_model;
 mod load_text;
@@ -20,18 +23,19 @@ mod workload;
 
 pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
 pub use bytes::Bytes;
+pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
 pub use expect::{
-    BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
+    BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, Encoding, ExactBody, Expectation,
     ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, evaluate_formulas, excerpt,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt,
 };
 pub use job::{
     Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,
     TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
-pub use load_text::{DurationText, LoadError, LoadText};
+pub use load_text::{LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use request::grpc;

@@ -1,55 +1,10 @@
-//! Loads as written in contract and suite files: durations such as `30s`, and defaults for common values.
+//! Loads as written in contract and suite files, and defaults for common values.
 
-use crate::{Arrival, Load, Profile, Rate, Spacing};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use std::fmt;
-use std::time::Duration;
-
-/// A duration written as `250ms`, `30s`, `2m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, schemars::JsonSchema)]
-#[schemars(with = "String", extend("format" = "duration"))]
-pub struct DurationText(pub Duration);
-
-impl DurationText {
-    /// Whole nanoseconds; a duration above 584 years is capped there.
-    pub fn as_ns(self) -> u64 {
-        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-impl fmt::Display for DurationText {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        humantime::format_duration(self.0).fmt(formatter)
-    }
-}
-
-impl std::str::FromStr for DurationText {
-    type Err = humantime::DurationError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        humantime::parse_duration(text).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for DurationText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|error| {
-            D::Error::custom(format!(
-                "`{text}` is not a duration ({error}): write it as `250ms`, `30s` or `2m`"
-            ))
-        })
-    }
-}
-
-impl Serialize for DurationText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+use crate::{Arrival, DurationText, Load, Profile, Rate, Spacing};
+use serde::{Deserialize, Serialize};
 
 /// A [`Load`] as it is written in a TOML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LoadText {
     /// `{ kind = "closed", connections = 64 }`
@@ -323,7 +278,7 @@ mod tests {
             ),
             (
                 r#"{"kind":"open","rate":5,"to":9,"over":"soon","connections":1}"#,
-                "write it as",
+                "`soon` is not a duration",
             ),
         ] {
             let error = read(json).expect_err(json);

@@ -3,14 +3,14 @@
 
 use crate::events::Chat;
 use crate::{DurationText, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
 /// Conditions that must all hold. Serialized as text, in files and on the command line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("format" = "objective"))]
 pub struct Objective {
     conditions: Vec<Condition>,
     text: String,
@@ -146,6 +146,20 @@ impl Objective {
 impl fmt::Display for Objective {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
+    }
+}
+
+impl JsonSchema for Objective {
+    fn schema_name() -> Cow<'static, str> {
+        "Objective".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": "objective",
+            "description": "Conditions that must all hold: p99<10ms,errors<0.1%.",
+        })
     }
 }
 

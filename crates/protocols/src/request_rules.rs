@@ -72,14 +72,17 @@ fn check_header(header: &Header, reserved: &[ReservedHeaders]) -> Result<(), Pre
 fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
     template.0.iter().flat_map(|part| match part {
         Part::Literal(bytes) => bytes.as_slice().iter().copied(),
-        Part::Value(_) => [].iter().copied(),
+        _ => [].iter().copied(),
     })
 }
 
-fn placeholder_text(template: &Template) -> String {
-    let mut bytes = Vec::new();
-    template.render(&mut bytes, |_, out| out.extend_from_slice("…".as_bytes()));
-    String::from_utf8_lossy(&bytes).into_owned()
+/// The text of a template for display, with `…` for each placeholder.
+pub(super) fn placeholder_text(template: &Template) -> String {
+    let parts = template.0.iter().map(|part| match part {
+        Part::Literal(bytes) => String::from_utf8_lossy(bytes.as_slice()),
+        _ => "…".into(),
+    });
+    parts.collect()
 }
 
 /// Characters of a token (RFC 9110, section 5.6.2).

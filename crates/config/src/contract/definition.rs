@@ -3,14 +3,13 @@
 use crate::ConfigError;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
 use crate::format::SourceFile;
-use crate::format::suggestion::known;
+use crate::format::suggestion::suggest;
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
 use prony_load::{Load, Protocol};
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -24,14 +23,13 @@ pub struct Contract {
     pub title: String,
     /// A description in a sentence or two.
     pub summary: String,
-    /// The file from which it was derived.
-    pub document: Option<String>,
+    /// The published measurement from which it was derived.
+    pub study: Option<String>,
     /// The folder of the contract.
     pub folder: PathBuf,
     pub(crate) file: SourceFile,
     pub(crate) written: ContractToml,
     pub(crate) schema: Option<Schema>,
-    pub(crate) data: BTreeMap<String, Value>,
     pub(crate) tokens: Tokens,
     pub(crate) beside: BackingSpec,
     /// The rows that have been read, by their name in the contract.
@@ -59,13 +57,12 @@ impl Contract {
             name: String::new(),
             title: String::new(),
             summary: String::new(),
-            document: None,
+            study: None,
             tokens: jwt::mint(&file, &folder, &written.jwt)?,
             folder,
             file,
             written,
             schema: None,
-            data: BTreeMap::new(),
             beside: BackingSpec::default(),
             tables: BTreeMap::new(),
         })
@@ -146,19 +143,17 @@ impl Contract {
         )
     }
 
-    /// An error at a key of `[backing service.NAME]`, or at the table if it has no such key.
+    /// An error at a key of `[backing_service.NAME]` or of its settings, or at the table if it has no such key.
     pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ConfigError {
         let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
-            table
-                .get_ref()
-                .get(key)
-                .map_or_else(|| table.span(), Spanned::span)
+            let keys = table.get_ref();
+            let setting = keys.settings.get(key).map(Spanned::span);
+            let seed = keys.seed.first().filter(|_| key == "seed").map(Spanned::span);
+            let uses = (key == "use").then(|| keys.uses.span());
+            setting.or(seed).or(uses).unwrap_or_else(|| table.span())
         });
-        self.invalid(
-            span.unwrap_or_default(),
-            format!("`backing.{name}.{key}`: {reason}"),
-        )
+        self.invalid(span.unwrap_or_default(), reason)
     }
 
     /// The operations in the order of the file.
@@ -191,7 +186,7 @@ impl Contract {
             .map(|load| (name.to_owned(), load))
             .map_err(|error| {
                 self.file
-                    .invalid(span, format!("`load` of workload `{name}`: {error}"))
+                    .invalid(span, error.to_string())
             })
     }
 
@@ -214,7 +209,7 @@ impl Contract {
             contract: self.name.clone(),
             kind: "workload",
             name: name.unwrap_or_default().to_owned(),
-            allowed: known(self.written.workload.keys().map(String::as_str)),
+            allowed: suggest(self.written.workload.keys().map(String::as_str), name.unwrap_or_default()),
         })
     }
 

@@ -5,8 +5,8 @@
 
 use crate::ConfigError;
 use crate::format::SourceFile;
-use crate::contract::template::{Bindings, BoundValue, constant, fill};
-use crate::contract::toml::{Algorithm, JwtToml, KeyToml};
+use crate::contract::template::{Piece, mentioned, parse};
+use crate::contract::toml::{Algorithm, EnvironmentToml, FileToml, JwtToml, KeyToml};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use prony_load::DurationText;
@@ -39,9 +39,9 @@ impl<'a> TokenSigner<'a> {
     fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
             KeyToml::Text(text) => text.clone(),
-            KeyToml::File { file } => std::fs::read_to_string(folder.join(file))
+            KeyToml::File(FileToml { file }) => std::fs::read_to_string(folder.join(file))
                 .map_err(|error| format!("`key`: {file}: {error}"))?,
-            KeyToml::Variable { variable } => std::env::var(variable)
+            KeyToml::Variable(EnvironmentToml { variable }) => std::env::var(variable)
                 .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
         };
         let (key, alg) = match written.alg {
@@ -61,7 +61,7 @@ impl<'a> TokenSigner<'a> {
     }
 
     /// A token whose claims have these values in their placeholders.
-    fn mint(&self, values: &Bindings) -> Result<String, String> {
+    fn mint(&self, values: &ClaimValues) -> Result<String, String> {
         let mut claims = Map::new();
         for (name, value) in &self.written.claims {
             let at = |reason: String| format!("`claims.{name}`: {reason}");
@@ -123,14 +123,28 @@ fn encoded(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
+/// The values of placeholders in claims, by name.
+type ClaimValues = BTreeMap<String, String>;
+
 /// Fills the placeholders in the texts of a value. The error explains how to give a missing value.
-fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
+fn filled(value: Value, values: &ClaimValues) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => {
-            let template = fill(&text, values, &mut BTreeSet::new(), str::to_owned).map_err(|name| {
-                format!("`{{{name}}}` has no value: name a column of the workload's `data`")
-            })?;
-            Value::String(String::from_utf8_lossy(&constant(&template)).into_owned())
+            let mut out = String::new();
+            for piece in parse(&text).map_err(|error| error.message)? {
+                match piece {
+                    Piece::Text(text) => out.push_str(&text),
+                    Piece::Formula(_) => return Err("claims have no formulas".to_owned()),
+                    Piece::Reference(reference) => {
+                        let name = reference.name.plain().unwrap_or_default();
+                        let value = values.get(name).ok_or_else(|| {
+                            format!("`{{{name}}}` has no value: name a column of the workload's `data`")
+                        })?;
+                        out.push_str(value);
+                    }
+                }
+            }
+            Value::String(out)
         }
         Value::Array(list) => Value::Array(
             list.into_iter()
@@ -151,7 +165,7 @@ fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
 fn has_places(jwt: &JwtToml) -> bool {
     jwt.claims
         .values()
-        .any(|value| filled(value.clone(), &Bindings::new()).is_err())
+        .any(|value| filled(value.clone(), &ClaimValues::new()).is_err())
 }
 
 /// The tokens of a contract, by the name of their placeholder.
@@ -173,7 +187,7 @@ pub(crate) fn mint(file: &SourceFile, folder: &Path, jwts: &Jwts) -> Result<Toke
         .filter(|(_, jwt)| !has_places(jwt.get_ref()))
         .map(|(name, jwt)| {
             let minted =
-                TokenSigner::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&Bindings::new()));
+                TokenSigner::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&ClaimValues::new()));
             let token =
                 minted.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
             Ok((name.clone(), token))
@@ -193,9 +207,9 @@ pub(crate) fn columns(
     table: &[(String, Vec<String>)],
 ) -> Result<Vec<(String, Vec<String>)>, ConfigError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
-    let of_row = |row: usize| -> Bindings {
+    let of_row = |row: usize| -> ClaimValues {
         let cell =
-            |(name, values): &(String, Vec<String>)| (name.clone(), BoundValue::Text(values[row].clone()));
+            |(name, values): &(String, Vec<String>)| (name.clone(), values[row].clone());
         table.iter().map(cell).collect()
     };
     jwts.iter()
@@ -229,9 +243,9 @@ pub(crate) fn filled_by(
         };
         // A value that is the same for all rows is combined with each of them.
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
-        let of_row = |row: usize| -> Bindings {
+        let of_row = |row: usize| -> ClaimValues {
             let cell = |(name, values): &(String, Vec<String>)| {
-                (name.clone(), BoundValue::Text(values[row % values.len()].clone()))
+                (name.clone(), values[row % values.len()].clone())
             };
             columns.iter().map(cell).collect()
         };
@@ -250,7 +264,7 @@ fn places(jwt: &JwtToml) -> BTreeSet<String> {
     while let Some(value) = open.pop() {
         match value {
             Value::String(text) => {
-                names.extend(crate::contract::template::names(text).map(str::to_owned));
+                names.extend(mentioned(text));
             }
             Value::Array(list) => open.extend(list),
             Value::Object(members) => open.extend(members.values()),
@@ -300,7 +314,7 @@ mod tests {
             "alg = 'HS256'\nkey = 'secret'\nclaims = { sub = '1234567890', admin = true, n = [1, '{user}'] }",
         );
         let minter = TokenSigner::new(&written, Path::new("")).expect("a key");
-        let values = Bindings::from([("user".into(), BoundValue::Text("ada \"x\"".into()))]);
+        let values = ClaimValues::from([("user".into(), "ada \"x\"".to_owned())]);
         let token = minter.mint(&values).expect("a token");
         let parts_of_it = parts(&token);
         assert_eq!(parts_of_it[0], br#"{"alg":"HS256","typ":"JWT"}"#);
@@ -328,7 +342,7 @@ mod tests {
             "alg = 'ES256'\nkey = { file = 'key.pem' }\nheader = { kid = 'k1' }\nclaims = { exp = '1h' }",
         );
         let token = TokenSigner::new(&written, folder.path())
-            .and_then(|minter| minter.mint(&Bindings::new()))
+            .and_then(|minter| minter.mint(&ClaimValues::new()))
             .expect("a token");
         let pair =
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.as_ref(), &random).expect("a key");
@@ -369,7 +383,7 @@ mod tests {
         ] {
             let written = jwt(text);
             let minted = TokenSigner::new(&written, Path::new("/nowhere"))
-                .and_then(|minter| minter.mint(&Bindings::new()));
+                .and_then(|minter| minter.mint(&ClaimValues::new()));
             let error = minted.expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }

@@ -1,8 +1,7 @@
 //! Reads a contract's files, and tries out everything in them.
 
 use crate::contract::backing::BackingSpec;
-use crate::contract::call::as_json;
-use crate::format::{FileKind, SourceFile};
+use crate::format::{Faults, FileKind, SourceFile};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
@@ -10,7 +9,6 @@ use crate::contract::toml::ContractToml;
 use crate::ConfigError;
 use crate::contract::Contract;
 use prony_load::Protocol;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,34 +20,34 @@ impl Contract {
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
         let file = SourceFile::read(&folder.join("contract.toml"))?;
         let written: ContractToml = file.parse(FileKind::Contract)?;
-        let own_name = folder
+        let folder_name = folder
             .canonicalize()
             .ok()
-            .and_then(|path| Some(path.file_name()?.to_owned()));
-        if own_name.is_some_and(|name| name != written.name.get_ref().as_str()) {
-            let message = format!(
-                "`name` is `{}`: it must be the name of the folder",
-                written.name.get_ref()
-            );
-            return Err(file.invalid(written.name.span(), message));
+            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        if let (Some(name), Some(of_folder)) = (&written.name, &folder_name)
+            && name.get_ref() != of_folder
+        {
+            let message = format!("`name` is \"{}\", but the folder is `{of_folder}`", name.get_ref());
+            return Err(file.invalid_with(name.span(), message, "remove it: the name is that of the folder"));
         }
+        let name = written.name.as_ref().map(|name| name.get_ref().clone());
+        let name = name.or(folder_name).unwrap_or_default();
         let schema = match &written.proto {
             None => None,
             Some(proto) => Some(Schema::compile(folder, proto.get_ref()).map_err(|reason| {
                 file.invalid(
                     proto.span(),
-                    format!("`proto`: {} does not resolve: {reason}", proto.get_ref()),
+                    format!("`proto` is {}: {reason}", proto.get_ref()),
                 )
             })?),
         };
         let contract = Self {
-            name: written.name.get_ref().clone(),
-            title: written.title.clone(),
-            summary: written.summary.clone(),
-            document: written.document.clone(),
+            title: written.title.clone().unwrap_or_else(|| name.clone()),
+            name,
+            summary: written.summary.clone().unwrap_or_default(),
+            study: written.study.clone(),
             folder: folder.to_owned(),
             schema,
-            data: data(&file, &written)?,
             tokens: jwt::mint(&file, folder, &written.jwt)?,
             beside: BackingSpec::read(&file, folder, &written)?,
             tables: BTreeMap::new(),
@@ -102,37 +100,36 @@ impl Contract {
 
     /// Builds everything once, so that a loaded contract cannot fail later.
     fn try_out(&self) -> Result<(), ConfigError> {
-        self.delay()?;
+        let mut faults = Faults::default();
+        faults.keep(self.delay());
         if self.written.workload.is_empty() {
-            return Err(self.invalid(0..0, "no `[workload.NAME]`: add at least one"));
+            faults.keep::<()>(Err(self.file.invalid_with(
+                0..0,
+                "the contract has no workload",
+                "add `[workload.NAME]`",
+            )));
         }
-        self.verify_calls()?;
+        self.verify_calls(&mut faults);
+        for name in self.written.workload.keys() {
+            faults.keep(self.load_of(Some(name)));
+        }
+        if faults.is_empty() {
+            self.build_all(&mut faults);
+        }
+        faults.or(())
+    }
+
+    fn build_all(&self, faults: &mut Faults) {
         // HTTP/1.1 and HTTP/2 send the same requests.
         for protocol in self
             .protocols()
             .into_iter()
             .filter(|protocol| *protocol != Protocol::Http2)
         {
-            self.try_cases(protocol, TRIED_SEED)?;
+            faults.keep(self.try_cases(protocol, TRIED_SEED));
             for name in self.written.workload.keys() {
-                self.workload(name, protocol)?;
+                faults.keep(self.workload(name, protocol));
             }
         }
-        self.written
-            .workload
-            .keys()
-            .try_for_each(|name| self.load_of(Some(name)).map(drop))
     }
-}
-
-fn data(file: &SourceFile, written: &ContractToml) -> Result<BTreeMap<String, Value>, ConfigError> {
-    written
-        .data
-        .iter()
-        .map(|(name, value)| {
-            let value =
-                as_json(value).map_err(|reason| file.invalid(0..0, format!("`data.{name}`: {reason}")))?;
-            Ok((name.clone(), value))
-        })
-        .collect()
 }

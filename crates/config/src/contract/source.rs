@@ -1,137 +1,156 @@
 //! The sources of placeholder values in a contract.
 
+use crate::contract::template::{Form, FormulaText, Piece, Reference, parse};
+use crate::format::{SpannedValue, TomlValue};
 use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
-/// A source of values: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
-/// `{ counter = 1 }`, `{ row = "order", column = "id" }`.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+/// A source of values: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ random_hex = 16 }`,
+/// `{ counter = 1 }`. Values keep their types: a number is a number in JSON.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub(crate) enum SourceToml {
-    One(String),
-    List(Vec<String>),
+    One(Value),
+    List(Vec<Value>),
     Range(u64, u64),
     Random(u64, u64),
-    Hex(u8),
+    RandomHex(u8),
     Counter(u64),
-    Row { row: String, column: String },
+    /// `"{order.id}"`: a column of rows, or a constant.
+    Reference(String),
 }
-
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Rule {
-    Range(u64, u64),
-    Random(u64, u64),
-    Hex(u8),
-    Counter(u64),
-}
-
-/// `{ row = "order", column = "id" }`
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RowReference {
-    row: String,
-    column: String,
-}
-
-/// A text, or a whole number read as text.
-#[derive(Clone)]
-struct Text(String);
 
 impl<'de> Deserialize<'de> for SourceToml {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SourceVisitor)
+        Self::of(&TomlValue::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match SourceToml::deserialize(deserializer)? {
-            SourceToml::One(text) => Ok(Self(text)),
-            _ => Err(de::Error::custom(
-                "a list of values may only contain texts and whole numbers",
-            )),
-        }
-    }
-}
-
-struct SourceVisitor;
-
-impl<'de> Visitor<'de> for SourceVisitor {
-    type Value = SourceToml;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(
-            "a value, a list of values, or one of { range = [1, 100] }, { random = [0, 500] }, { hex = 16 }, { counter = 1 }, { row = \"order\", column = \"id\" }",
-        )
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceToml, E> {
-        Ok(SourceToml::One(text.to_owned()))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SourceToml, E> {
-        Ok(SourceToml::One(number.to_string()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<SourceToml, A::Error> {
-        let texts: Vec<Text> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
-        if texts.is_empty() {
-            return Err(de::Error::custom("an empty list: add at least one value"));
-        }
-        Ok(SourceToml::List(
-            texts.into_iter().map(|Text(text)| text).collect(),
-        ))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SourceToml, A::Error> {
-        let mut map = map;
-        let Some(key) = map.next_key::<String>()? else {
-            return Err(de::Error::invalid_length(0, &self));
+impl SourceToml {
+    /// The source that a value describes; its shape was verified by the schema.
+    fn of(value: &TomlValue) -> Result<Self, String> {
+        let number = |value: &TomlValue| match value {
+            TomlValue::Integer(number) => u64::try_from(*number).ok(),
+            _ => None,
         };
-        let members = FirstKeyMap {
-            key: Some(key.clone()),
-            rest: map,
+        let pair = |value: &TomlValue| match value {
+            TomlValue::List(ends) => match ends.as_slice() {
+                [low, high] => number(low.get_ref()).zip(number(high.get_ref())),
+                _ => None,
+            },
+            _ => None,
         };
-        if matches!(key.as_str(), "row" | "column") {
-            let RowReference { row, column } =
-                RowReference::deserialize(MapAccessDeserializer::new(members))?;
-            return Ok(SourceToml::Row { row, column });
-        }
-        match Rule::deserialize(MapAccessDeserializer::new(members))? {
-            Rule::Range(low, high) | Rule::Random(low, high) if low > high => Err(de::Error::custom(
-                format!("[{low}, {high}]: the first number must not be the larger one"),
-            )),
-            Rule::Range(low, high) => Ok(SourceToml::Range(low, high)),
-            Rule::Random(low, high) => Ok(SourceToml::Random(low, high)),
-            Rule::Hex(digits @ 1..=64) => Ok(SourceToml::Hex(digits)),
-            Rule::Hex(digits) => Err(de::Error::custom(format!("hex = {digits}: give 1 to 64 digits"))),
-            Rule::Counter(start) => Ok(SourceToml::Counter(start)),
-        }
+        Ok(match value {
+            TomlValue::Text(text) => match parse(text).map_err(|error| error.message)?.as_slice() {
+                [Piece::Reference(reference)] if reference.form == Form::Typed => match reference.name.plain() {
+                    Some(name) => Self::Reference(name.to_owned()),
+                    None => return Err(format!("`{text}` is not the name of a value")),
+                },
+                _ => Self::One(literal(text)?.into()),
+            },
+            TomlValue::List(items) => {
+                let item = |item: &SpannedValue| match item.get_ref() {
+                    TomlValue::Text(text) => literal(text).map(Value::from),
+                    other => Ok(other.to_json()),
+                };
+                Self::List(items.iter().map(item).collect::<Result<_, _>>()?)
+            }
+            TomlValue::Table(members) => {
+                let [(name, value)] = members.as_slice() else {
+                    return Err("a source of values has one key: give only one".to_owned());
+                };
+                let (name, value) = (name.get_ref().as_str(), value.get_ref());
+                let wrong = || format!("`{name}` of a source of values is malformed");
+                match name {
+                    "range" | "random" => match pair(value).ok_or_else(wrong)? {
+                        (low, high) if low > high => {
+                            return Err(format!(
+                                "`{name} = [{low}, {high}]`: the first number is the larger one: write [{high}, {low}]"
+                            ));
+                        }
+                        (low, high) if name == "range" => Self::Range(low, high),
+                        (low, high) => Self::Random(low, high),
+                    },
+                    "random_hex" => {
+                        let digits = number(value).and_then(|digits| u8::try_from(digits).ok());
+                        Self::RandomHex(digits.ok_or_else(wrong)?)
+                    }
+                    "counter" => Self::Counter(number(value).ok_or_else(wrong)?),
+                    _ => return Err(wrong()),
+                }
+            }
+            scalar => Self::One(scalar.to_json()),
+        })
     }
 }
 
-/// A map whose first key has been read already.
-struct FirstKeyMap<A> {
-    key: Option<String>,
-    rest: A,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for FirstKeyMap<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        match self.key.take() {
-            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
-            None => self.rest.next_key_seed(seed),
-        }
+impl JsonSchema for SourceToml {
+    fn schema_name() -> Cow<'static, str> {
+        "Source".into()
     }
 
-    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.rest.next_value_seed(seed)
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let ends = json_schema!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
+        let rule = |name: &str, description: &str, schema: Schema| {
+            let mut schema = schema;
+            schema.insert("description".to_owned(), description.into());
+            json_schema!({
+                "type": "object",
+                "properties": { name: schema },
+                "required": [name],
+                "additionalProperties": false
+            })
+        };
+        let mut hex = rule(
+            "random_hex",
+            "Random hexadecimal digits: their number.",
+            json_schema!({ "type": "integer", "minimum": 1, "maximum": 64 }),
+        );
+        if let Some(key) = hex.pointer_mut("/properties/random_hex").and_then(Value::as_object_mut) {
+            key.insert("x-aliases".to_owned(), serde_json::json!(["hex"]));
+        }
+        json_schema!({
+            "description": "Where the values of a placeholder come from.",
+            "x-give": "a value, a list of values, or one of { range = [1, 100] }, { random = [0, 500] }, { random_hex = 16 } and { counter = 1 }",
+            "anyOf": [
+                { "type": ["string", "integer", "number", "boolean"] },
+                { "type": "array", "items": { "type": ["string", "integer", "number", "boolean"] }, "minItems": 1 },
+                rule("range", "The whole numbers from the first to the last, one after the other.", ends.clone()),
+                rule("random", "A random whole number from the first to the last.", ends),
+                hex,
+                rule("counter", "A number that grows by one for each request, from this one.", json_schema!({ "type": "integer", "minimum": 0 })),
+            ]
+        })
+    }
+}
+
+/// A text without placeholders, in which `{{name}}` is `{name}`.
+fn literal(text: &str) -> Result<String, String> {
+    let mut out = String::new();
+    for piece in parse(text).map_err(|error| error.message)? {
+        match piece {
+            Piece::Text(text) => out.push_str(&text),
+            Piece::Reference(Reference { range, .. }) | Piece::Formula(FormulaText { range, .. }) => {
+                let place = &text[range];
+                return Err(format!(
+                    "`{place}` in a value: a value is not filled; write `{{{place}}}` for the text `{place}`"
+                ));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// A value as text: a text itself, and any other value as JSON.
+pub(crate) fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -140,8 +159,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for FirstKeyMap<A> {
 #[serde(deny_unknown_fields)]
 pub struct RowTable {
     pub columns: Vec<String>,
-    /// The rows, each with a text for each column.
-    pub rows: Vec<Vec<String>>,
+    /// The rows, each with a value for each column.
+    pub rows: Vec<Vec<Value>>,
 }
 
 impl RowTable {
@@ -155,12 +174,14 @@ impl RowTable {
 pub(crate) struct ValueGenerator<'a> {
     random: &'a mut SmallRng,
     tables: &'a BTreeMap<String, RowTable>,
-    /// The row that was drawn from each table: placeholders with the same table get values of the same row.
+    /// The row that was drawn from each table: placeholders of the same table get values of the same row.
     rows: BTreeMap<String, usize>,
 }
 
 /// The value of rows that have not been read yet: it is valid as a number, a path and JSON.
-const STAND_IN: &str = "1";
+pub(crate) fn stand_in() -> Value {
+    Value::from(1)
+}
 
 impl<'a> ValueGenerator<'a> {
     pub(crate) const fn new(random: &'a mut SmallRng, tables: &'a BTreeMap<String, RowTable>) -> Self {
@@ -171,9 +192,10 @@ impl<'a> ValueGenerator<'a> {
         }
     }
 
-    fn of_row(&mut self, name: &str, column: &str) -> String {
+    /// A column of the row that was drawn from a table.
+    pub(crate) fn of_row(&mut self, name: &str, column: &str) -> Value {
         let Some(table) = self.tables.get(name) else {
-            return STAND_IN.to_owned();
+            return stand_in();
         };
         let row = match self.rows.get(name) {
             Some(row) => *row,
@@ -181,62 +203,72 @@ impl<'a> ValueGenerator<'a> {
         };
         self.rows.insert(name.to_owned(), row);
         let column = table.column(column);
-        column.map_or_else(|| STAND_IN.to_owned(), |column| table.rows[row][column].clone())
+        column.map_or_else(stand_in, |column| table.rows[row][column].clone())
     }
+}
+
+/// A source of values that differ between the requests of a load.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Drawn {
+    /// Digits, which need no escaping; `is_number`: of a number, otherwise of a text.
+    Digits { source: Source, is_number: bool },
+    /// One of these values; `pick`: the row of a user or request, otherwise one after the other.
+    Values { values: Vec<Value>, pick: Option<Pick> },
 }
 
 impl SourceToml {
     /// The source from which the generator draws; `None` if the value is constant.
-    pub(crate) fn parameter(&self, tables: &BTreeMap<String, RowTable>) -> Option<Source> {
+    pub(crate) fn drawn(&self) -> Option<Drawn> {
+        let number = |source| Drawn::Digits {
+            source,
+            is_number: true,
+        };
         Some(match self {
-            Self::One(_) => return None,
-            Self::Row { row, column } => {
-                let table = tables.get(row);
-                let found = table.and_then(|table| Some((table, table.column(column)?)));
-                Source::Column {
-                    values: found.map_or_else(
-                        || vec![STAND_IN.to_owned()],
-                        |(table, column)| table.rows.iter().map(|row| row[column].clone()).collect(),
-                    ),
-                    pick: Pick::Each,
-                }
-            }
-            Self::List(lines) => Source::Lines(lines.clone()),
-            Self::Range(low, high) => Source::Range {
+            Self::One(_) | Self::Reference(_) => return None,
+            Self::List(values) => Drawn::Values {
+                values: values.clone(),
+                pick: None,
+            },
+            Self::Range(low, high) => number(Source::Range {
                 low: *low,
                 high: *high,
-            },
-            Self::Random(low, high) => Source::Random {
+            }),
+            Self::Random(low, high) => number(Source::Random {
                 low: *low,
                 high: *high,
+            }),
+            Self::RandomHex(digits) => Drawn::Digits {
+                source: Source::Hex { digits: *digits },
+                is_number: false,
             },
-            Self::Hex(digits) => Source::Hex { digits: *digits },
-            Self::Counter(start) => Source::Counter { start: *start },
+            Self::Counter(start) => number(Source::Counter { start: *start }),
         })
     }
 
     /// The values that a case sends: all of a list or range, or one draw from a random source.
-    pub(crate) fn values(&self, draw: &mut ValueGenerator<'_>) -> Vec<String> {
+    pub(crate) fn values(&self, draw: &mut ValueGenerator<'_>) -> Vec<Value> {
         match self {
-            Self::One(text) => vec![text.clone()],
-            Self::List(texts) => texts.clone(),
-            Self::Range(low, high) => (*low..=*high).map(|number| number.to_string()).collect(),
+            Self::One(value) => vec![value.clone()],
+            Self::List(values) => values.clone(),
+            Self::Range(low, high) => (*low..=*high).map(Value::from).collect(),
             _ => vec![self.draw(draw)],
         }
     }
 
-    pub(crate) fn draw(&self, draw: &mut ValueGenerator<'_>) -> String {
+    pub(crate) fn draw(&self, draw: &mut ValueGenerator<'_>) -> Value {
         let random = &mut *draw.random;
         match self {
-            Self::Row { row, column } => draw.of_row(row, column),
-            Self::One(text) => text.clone(),
-            Self::List(texts) => texts[random.random_range(0..texts.len())].clone(),
-            Self::Range(low, high) | Self::Random(low, high) => random.random_range(*low..=*high).to_string(),
-            Self::Hex(digits) => (0..*digits).fold(String::new(), |mut text, _| {
-                let _ = write!(text, "{:x}", random.random_range(0..16_u8));
-                text
-            }),
-            Self::Counter(start) => (start + u64::from(random.random::<u32>())).to_string(),
+            Self::One(value) => value.clone(),
+            Self::List(values) => values[random.random_range(0..values.len())].clone(),
+            Self::Range(low, high) | Self::Random(low, high) => Value::from(random.random_range(*low..=*high)),
+            Self::RandomHex(digits) => (0..*digits)
+                .fold(String::new(), |mut text, _| {
+                    let _ = write!(text, "{:x}", random.random_range(0..16_u8));
+                    text
+                })
+                .into(),
+            Self::Counter(start) => Value::from(start + u64::from(random.random::<u32>())),
+            Self::Reference(name) => Value::from(format!("{{{name}}}")),
         }
     }
 }

@@ -1,23 +1,87 @@
-//! Placeholders in texts, `{name}`, and their values.
+//! The grammar of texts: placeholders `{name}`, formulas `{= a + b}`, and everything else as it is.
+//!
+//! Only what looks like a name is a placeholder: JSON, regular expressions and style sheets keep their braces. `{{name}}` is the
+//! text `{name}`.
 
 use prony_load::{Bytes, Part, Template};
-use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-/// The value of a placeholder.
+/// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum BoundValue {
-    /// A constant text.
+pub(crate) enum Piece {
     Text(String),
-    /// The value of the parameter with this index.
-    Parameter(usize),
+    Reference(Reference),
+    Formula(FormulaText),
 }
 
-/// The values of placeholders, by name.
-pub(crate) type Bindings = BTreeMap<String, BoundValue>;
+/// A placeholder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub(crate) name: Name,
+    pub(crate) form: Form,
+    /// Its bytes in the text.
+    pub(crate) range: Range<usize>,
+}
 
-enum TemplatePart<'a> {
-    Text(&'a str),
-    Name(&'a str),
+/// The name of a placeholder. It may contain placeholders itself: `{value.person_{id}}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Name(pub(crate) Vec<NamePart>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NamePart {
+    Text(String),
+    Placeholder(String),
+}
+
+impl Name {
+    /// The name, if it contains no placeholders.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [NamePart::Text(name)] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The names that it mentions: itself, or those of its placeholders.
+    pub(crate) fn mentioned(&self) -> impl Iterator<Item = &str> {
+        let is_plain = self.0.len() == 1;
+        self.0.iter().filter_map(move |part| match part {
+            NamePart::Text(name) => is_plain.then_some(name.as_str()),
+            NamePart::Placeholder(name) => Some(name.as_str()),
+        })
+    }
+}
+
+/// How a value is inserted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As its type and its place require.
+    #[default]
+    Typed,
+    /// `{name:text}`: as text, also where it is the whole JSON value.
+    Text,
+    /// `{name:raw}`: as it is, without quotes or escaping.
+    Raw,
+}
+
+/// A formula.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FormulaText {
+    /// The text between `{=` and `}`.
+    pub(crate) text: String,
+    pub(crate) form: Form,
+    /// Its bytes in the text, with the braces.
+    pub(crate) range: Range<usize>,
+}
+
+/// Something in braces that means nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TemplateError {
+    /// The bytes in the text at fault.
+    pub(crate) range: Range<usize>,
+    pub(crate) message: String,
+    /// What to write instead.
+    pub(crate) help: Option<String>,
 }
 
 /// Whether a name is valid for a placeholder.
@@ -28,62 +92,166 @@ pub(crate) fn is_place(name: &str) -> bool {
             .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
 }
 
-/// Splits a text at its placeholders. Only `{name}` with a lowercase name is a placeholder; JSON never looks like that.
-fn pieces(text: &str) -> Vec<TemplatePart<'_>> {
+/// Whether a letter can be part of a name.
+const fn is_name_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.')
+}
+
+/// Splits a text at its placeholders and formulas.
+pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, TemplateError> {
     let mut pieces = Vec::new();
-    let (mut rest, mut searched) = (text, 0);
-    while let Some(open) = rest[searched..].find('{').map(|at| at + searched) {
-        let name: &str = &rest[open + 1..];
-        let end = name
-            .find(|letter: char| !matches!(letter, 'a'..='z' | '0'..='9' | '_'))
-            .unwrap_or(name.len());
-        let is_place = end > 0
-            && name[end..].starts_with('}')
-            && !name.starts_with(|first: char| first.is_ascii_digit());
-        if is_place {
-            pieces.push(TemplatePart::Text(&rest[..open]));
-            pieces.push(TemplatePart::Name(&name[..end]));
-            rest = &name[end + 1..];
-            searched = 0;
-        } else {
-            searched = open + 1;
-        }
-    }
-    pieces.push(TemplatePart::Text(rest));
-    pieces
-}
-
-/// The names of the placeholders of a text.
-pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
-    pieces(text).into_iter().filter_map(|piece| match piece {
-        TemplatePart::Name(name) => Some(name),
-        TemplatePart::Text(_) => None,
-    })
-}
-
-/// Fills the placeholders of a text. `escape` escapes a bound text; `used` collects the names. The error is the name of an
-/// unbound placeholder.
-pub(crate) fn fill(
-    text: &str,
-    bindings: &Bindings,
-    used: &mut BTreeSet<String>,
-    escape: impl Fn(&str) -> String,
-) -> Result<Template, String> {
-    let mut builder = Builder::default();
-    for piece in pieces(text) {
-        match piece {
-            TemplatePart::Text(text) => builder.literal(text.as_bytes()),
-            TemplatePart::Name(name) => {
-                used.insert(name.to_owned());
-                match bindings.get(name) {
-                    Some(BoundValue::Text(text)) => builder.literal(escape(text).as_bytes()),
-                    Some(BoundValue::Parameter(index)) => builder.value(*index),
-                    None => return Err(name.to_owned()),
+    let mut literal = String::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|found| found + at) {
+        literal.push_str(&text[at..open]);
+        let found = match &text[open + 1..] {
+            rest if rest.starts_with('=') => Some(formula(text, open)?),
+            rest if rest.starts_with('{') => {
+                if let Some(end) = escaped_end(text, open) {
+                    literal.push_str(&text[open + 1..end - 1]);
+                    at = end;
+                    continue;
                 }
+                None
+            }
+            _ => reference(text, open)?,
+        };
+        match found {
+            None => {
+                literal.push('{');
+                at = open + 1;
+            }
+            Some((piece, end)) => {
+                if !literal.is_empty() {
+                    pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                }
+                pieces.push(piece);
+                at = end;
             }
         }
     }
-    Ok(builder.build())
+    literal.push_str(&text[at..]);
+    if !literal.is_empty() {
+        pieces.push(Piece::Text(literal));
+    }
+    Ok(pieces)
+}
+
+/// The end of `{{name}}`, or `{{= formula}}`, which stand for the text in one pair of braces.
+fn escaped_end(text: &str, open: usize) -> Option<usize> {
+    let inner = &text[open + 2..];
+    let end = inner.find("}}")?;
+    let name = &inner[..end];
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name
+            .chars()
+            .all(|letter| is_name_letter(letter) || matches!(letter, ':' | '{' | '}'));
+    (is_name || name.starts_with('=')).then(|| open + 2 + end + 2)
+}
+
+fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
+    let Some(length) = text[open..].find('}') else {
+        return Err(TemplateError {
+            range: open..text.len(),
+            message: "a formula is not closed".to_owned(),
+            help: Some("close it with `}`".to_owned()),
+        });
+    };
+    let end = open + length + 1;
+    let inner = &text[open + 2..end - 1];
+    let (inner, form) = match inner.trim_end().strip_suffix(":text") {
+        Some(inner) => (inner, Form::Text),
+        None => (inner, Form::Typed),
+    };
+    if let Some(brace) = inner.find('{') {
+        let at = open + 2 + brace;
+        let name = inner[brace + 1..].trim();
+        return Err(TemplateError {
+            range: at..end,
+            message: "braces in a formula".to_owned(),
+            help: Some(format!("names in a formula need none: write `{name}`")),
+        });
+    }
+    let formula = FormulaText {
+        text: inner.to_owned(),
+        form,
+        range: open..end,
+    };
+    Ok((Piece::Formula(formula), end))
+}
+
+/// The placeholder that begins at a brace, and its end; `None` if the brace is text.
+fn reference(text: &str, open: usize) -> Result<Option<(Piece, usize)>, TemplateError> {
+    let inner = &text[open + 1..];
+    if !inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        return Ok(None);
+    }
+    let mut parts = Vec::new();
+    let mut length = 0;
+    loop {
+        let rest = &inner[length..];
+        let letters = rest.find(|letter| !is_name_letter(letter)).unwrap_or(rest.len());
+        if letters > 0 {
+            parts.push(NamePart::Text(rest[..letters].to_owned()));
+            length += letters;
+        }
+        let Some(nested) = inner[length..].strip_prefix('{') else {
+            break;
+        };
+        let Some(end) = nested.find('}').filter(|&end| is_place(&nested[..end])) else {
+            return Ok(None);
+        };
+        parts.push(NamePart::Placeholder(nested[..end].to_owned()));
+        length += end + 2;
+    }
+    let rest = &inner[length..];
+    let (form, rest_length) = if rest.starts_with('}') {
+        (Form::Typed, 1)
+    } else if let Some(modifier) = rest.strip_prefix(':').and_then(|rest| rest.split_once('}')) {
+        let word = modifier.0;
+        let form = match word {
+            "text" => Form::Text,
+            "raw" => Form::Raw,
+            // A style sheet, a regular expression, code.
+            _ if !word.chars().all(is_name_letter) || word.is_empty() => return Ok(None),
+            _ => {
+                let at = open + 1 + length;
+                return Err(TemplateError {
+                    range: at..at + 1 + word.len(),
+                    message: format!("`:{word}` is not a form of a value"),
+                    help: Some("write `:text` or `:raw`, or nothing".to_owned()),
+                });
+            }
+        };
+        (form, word.len() + 2)
+    } else {
+        return Ok(None);
+    };
+    let end = open + 1 + length + rest_length;
+    let reference = Reference {
+        name: Name(parts),
+        form,
+        range: open..end,
+    };
+    Ok(Some((Piece::Reference(reference), end)))
+}
+
+/// The names that a text mentions, in placeholders and formulas. A text that cannot be parsed mentions none.
+pub(crate) fn mentioned(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for piece in parse(text).unwrap_or_default() {
+        match piece {
+            Piece::Text(_) => {}
+            Piece::Reference(reference) => names.extend(reference.name.mentioned().map(str::to_owned)),
+            Piece::Formula(formula) => {
+                let words = formula.text.split(|letter| !is_name_letter(letter));
+                let is_name =
+                    |word: &&str| word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+                names.extend(words.filter(is_name).map(str::to_owned));
+            }
+        }
+    }
+    names
 }
 
 /// Builds a template; adjacent literals are joined.
@@ -98,18 +266,18 @@ impl Builder {
         self.open.extend_from_slice(bytes);
     }
 
-    pub(crate) fn value(&mut self, index: usize) {
-        self.close();
-        self.parts.push(Part::Value(index));
+    pub(crate) fn part(&mut self, part: Part) {
+        match part {
+            Part::Literal(bytes) => self.literal(bytes.as_slice()),
+            other => {
+                self.close();
+                self.parts.push(other);
+            }
+        }
     }
 
     pub(crate) fn template(&mut self, template: &Template) {
-        for part in &template.0 {
-            match part {
-                Part::Literal(bytes) => self.literal(bytes.as_slice()),
-                Part::Value(index) => self.value(*index),
-            }
-        }
+        template.0.iter().cloned().for_each(|part| self.part(part));
     }
 
     fn close(&mut self) {
@@ -136,27 +304,75 @@ pub(crate) fn constant(template: &Template) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    /// The pieces in a readable form: placeholders in `<>`, formulas in `[]`.
+    fn shown(text: &str) -> String {
+        match parse(text) {
+            Err(error) => format!("error at {}: {}", &text[error.range], error.message),
+            Ok(pieces) => pieces
+                .into_iter()
+                .map(|piece| match piece {
+                    Piece::Text(text) => text,
+                    Piece::Reference(reference) => {
+                        let name: String = reference
+                            .name
+                            .0
+                            .iter()
+                            .map(|part| match part {
+                                NamePart::Text(text) => text.clone(),
+                                NamePart::Placeholder(name) => format!("<{name}>"),
+                            })
+                            .collect();
+                        let form = match reference.form {
+                            Form::Typed => "",
+                            Form::Text => " text",
+                            Form::Raw => " raw",
+                        };
+                        format!("<{name}{form}>")
+                    }
+                    Piece::Formula(formula) => format!("[{}]", formula.text.trim()),
+                })
+                .collect(),
+        }
+    }
+
     #[test]
-    fn only_names_in_braces_are_places() {
-        let mut used = BTreeSet::new();
-        let bindings = Bindings::from([
-            ("n".into(), BoundValue::Text("7".into())),
-            ("m".into(), BoundValue::Parameter(2)),
-        ]);
-        let text = r#"{"a":{"b":{}},"c":"{n}","d":{m},"e":"a{2}"}"#;
-        let template = fill(text, &bindings, &mut used, str::to_owned).expect("all bound");
-        assert_eq!(
-            template.0,
-            [
-                Part::Literal(r#"{"a":{"b":{}},"c":"7","d":"#.into()),
-                Part::Value(2),
-                Part::Literal(r#","e":"a{2}"}"#.into())
-            ]
-        );
-        assert_eq!(used.into_iter().collect::<Vec<_>>(), ["m", "n"]);
-        assert_eq!(
-            fill("/{x}", &bindings, &mut BTreeSet::new(), str::to_owned),
-            Err("x".into())
-        );
+    fn only_what_looks_like_a_name_is_a_placeholder() {
+        for (text, pieces) in [
+            ("a{n}b", "a<n>b"),
+            ("{order.id}", "<order.id>"),
+            ("{n:text}{m:raw}", "<n text><m raw>"),
+            ("{value.person_{id}}", "<value.person_<id>>"),
+            ("{value.{who}}", "<value.<who>>"),
+            ("{= i * 10 }", "[i * 10]"),
+            ("{{name}}", "{name}"),
+            ("{{= i}}", "{= i}"),
+            ("{{{name}}}", "{<name>}"),
+            (r#"{"a":{"b":{}},"c":"{n}","e":"a{2}"}"#, r#"{"a":{"b":{}},"c":"<n>","e":"a{2}"}"#),
+            ("[0-9]{1,3}", "[0-9]{1,3}"),
+            ("p {color: red}", "p {color: red}"),
+            ("{not json", "{not json"),
+            ("{", "{"),
+            ("{}", "{}"),
+            ("{drop me}", "{drop me}"),
+            ("größe {x} 王", "größe <x> 王"),
+        ] {
+            assert_eq!(shown(text), pieces, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_is_an_error() {
+        for (text, error) in [
+            ("{= i", "error at {= i: a formula is not closed"),
+            ("a{= {offset} + 1}", "error at {offset}: braces in a formula"),
+            ("{n:int}", "error at :int: `:int` is not a form of a value"),
+        ] {
+            assert_eq!(shown(text), error, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_formulas_are_mentioned() {
+        assert_eq!(mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"), ["a", "b", "c.d", "e"]);
     }
 }

@@ -10,7 +10,7 @@ pub(super) struct Part<T> {
     /// The comments on the lines before, from their `#` on.
     pub(super) before: Vec<String>,
     pub(super) value: T,
-    /// The comment behind it, on its line.
+    /// The comment after it, on the same line.
     pub(super) after: Option<String>,
     /// Whether the value is the first on its line.
     pub(super) starts_line: bool,

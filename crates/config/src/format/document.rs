@@ -1,7 +1,7 @@
 //! The changes of [`Edit`](super::edit::Edit) in the text of a file: comments and the order of keys stay.
 
 use super::comments::{self, Part, Parts, insert_part, lines, text};
-use super::edit::{Step, are_keys};
+use super::path::{Step, are_keys};
 use toml_edit::{
     Array, ArrayOfTables, Decor, DocumentMut, Formatted, InlineTable, Item, Key, KeyMut, Table, Value,
 };
@@ -368,9 +368,9 @@ fn keep_empty(root: &mut Table, at: &[Step], value: Value) {
 }
 
 /// Comments that stay, and the position of the section that they stood before.
-type Left = Option<(isize, String)>;
+type KeptComments = Option<(isize, String)>;
 
-fn take_from_table(table: &mut Table, name: &str, is_first: bool) -> Option<(Part<Item>, Left)> {
+fn take_from_table(table: &mut Table, name: &str, is_first: bool) -> Option<(Part<Item>, KeptComments)> {
     let index = table.iter().position(|(key, _)| key == name)?;
     let mut before = Vec::new();
     let mut kept = String::new();
@@ -763,4 +763,25 @@ fn escaped(character: char, marks: &str) -> String {
 
 fn unicode(character: char) -> String {
     format!("\\u{:04X}", u32::from(character))
+}
+
+/// Moves the items of a list to the end of another one.
+pub(super) fn append(root: &mut Table, from: &[Step], to: &[Step]) -> Option<()> {
+    let ([Step::Key(from)], [Step::Key(to)]) = (from, to) else {
+        return None;
+    };
+    if !root.contains_key(to) {
+        return None;
+    }
+    let taken = root.remove(from)?;
+    match (root.get_mut(to)?, taken) {
+        (Item::ArrayOfTables(list), Item::ArrayOfTables(items)) => {
+            items.into_iter().for_each(|item| list.push(item));
+        }
+        (Item::Value(Value::Array(list)), Item::Value(Value::Array(items))) => {
+            items.into_iter().for_each(|item| list.push_formatted(item));
+        }
+        _ => return None,
+    }
+    Some(())
 }

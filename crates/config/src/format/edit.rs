@@ -3,6 +3,8 @@
 //! The same list of changes upgrades the tree that is read from an old file, and the file itself. Both then have the same values.
 
 use super::document;
+use super::path::are_keys;
+pub(crate) use super::path::{Path, Step};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,16 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 use toml_edit::DocumentMut;
-
-/// A step from a table or an array into it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// The steps from the whole file to a value.
-pub(crate) type Path = Vec<Step>;
 
 /// One change. Its paths are those after the changes before it. A change of a value that does not exist, or to a key that exists
 /// already, does nothing.
@@ -39,6 +31,8 @@ pub(crate) enum Edit {
     },
     /// Another place for a value and its comments. The last step of `to` is a key; tables that are missing before it are created.
     Move { from: Path, to: Path },
+    /// The items of a list of the file, with their comments, at the end of another one.
+    Append { from: Path, to: Path },
 }
 
 impl Edit {
@@ -56,6 +50,7 @@ impl Edit {
             Self::Remove { at } => document::remove(root, at),
             Self::Insert { table, key, value } => document::insert(root, table, key, value),
             Self::Move { from, to } => document::move_to(root, from, to),
+            Self::Append { from, to } => document::append(root, from, to),
         };
     }
 
@@ -91,6 +86,15 @@ impl Edit {
                 }
                 let (key, value) = take(root, from)?;
                 put(root, to, key.unwrap_or_else(|| value.span()), value)?;
+            }
+            Self::Append { from, to } => {
+                let Place::Array(_) = Place::at(root, to)? else {
+                    return None;
+                };
+                let (_, value) = take(root, from)?;
+                if let (Place::Array(array), DeValue::Array(items)) = (Place::at(root, to)?, value.into_inner()) {
+                    items.into_iter().for_each(|item| array.push(item));
+                }
             }
         }
         Some(())
@@ -142,10 +146,6 @@ fn is_free(root: &mut DeTable<'_>, path: &[Step]) -> bool {
     };
     let known = (0..path.len()).take_while(exists).count();
     known < path.len() && Place::at(root, &path[..known]).is_some() && are_keys(&path[known..])
-}
-
-pub(super) fn are_keys(path: &[Step]) -> bool {
-    path.iter().all(|step| matches!(step, Step::Key(_)))
 }
 
 /// Removes a value; returns it with the span of its key.

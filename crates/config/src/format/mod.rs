@@ -4,16 +4,13 @@
 //! The schemas are derived from the types that the files become, so that editors, messages and documentation agree. Start at
 //! [`SourceFile::parse`].
 
-#[allow(dead_code, reason = "used by the command that upgrades files")]
 mod comments;
 mod diagnostic;
-#[allow(dead_code, reason = "used by the command that upgrades files")]
 mod document;
-#[allow(dead_code, reason = "used by the command that upgrades files")]
 mod edit;
 mod foreign;
-#[allow(dead_code, reason = "used by the command that upgrades files")]
 mod layout;
+mod path;
 pub mod schema;
 mod source_file;
 mod spanned;
@@ -23,11 +20,12 @@ mod validate;
 mod value;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub(crate) use source_file::Faults;
-pub use source_file::SourceFile;
+pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
+pub use suggestion::suggest;
 pub(crate) use value::{SpannedValue, TomlValue};
 
+use crate::ConfigError;
 use std::fmt;
 use std::path::Path;
 
@@ -97,6 +95,28 @@ impl FileKind {
             _ => None,
         }
     }
+}
+
+/// The text of a file in the current format, with its comments, as TOML 1.0; `None` if it is that already. `schema`: that of its
+/// kind, from [`schema::extended`].
+pub fn upgraded(
+    kind: FileKind,
+    schema: &serde_json::Value,
+    file: &SourceFile,
+) -> Result<Option<String>, ConfigError> {
+    let mut tree = file.tree()?;
+    let mut document: toml_edit::DocumentMut = file
+        .text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| {
+            file.invalid(error.span().unwrap_or(0..0), error.message().to_owned())
+        })?;
+    for change in upgrade::changes(kind, tree.get_mut(), schema) {
+        change.apply_to_document(&mut document);
+    }
+    layout::write_toml_1_0(&mut document);
+    let text = document.to_string();
+    Ok((text != *file.text).then_some(text))
 }
 
 impl fmt::Display for FileKind {

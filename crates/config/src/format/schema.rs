@@ -1,7 +1,10 @@
 //! The JSON Schemas of the files, derived from the types that they become.
 //!
-//! A key may have former names, in the extension `x-aliases`; a type may have a description for messages, in `x-give`.
+//! A key may have former names, in the extension `x-aliases`, and an enumeration former values, in `x-former-values`. A type may
+//! have a description for messages, in `x-give`. A table may say of keys of other tables where they belong, in `x-misplaced`. One
+//! value may stand for a list, with `x-list`.
 
+use super::FORMAT;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -11,8 +14,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Former names of a key.
 pub(crate) const ALIASES: &str = "x-aliases";
+/// One value stands for a list of it, which the file then becomes.
+pub(crate) const LIST: &str = "x-list";
 /// What a message says to give.
 pub(crate) const GIVE: &str = "x-give";
+
+/// The current values of an enumeration by their former names.
+pub(crate) const FORMER_VALUES: &str = "x-former-values";
+/// Keys of other tables, each with the place where it belongs.
+pub(crate) const MISPLACED: &str = "x-misplaced";
 
 static DERIVED: Mutex<BTreeMap<&'static str, Arc<Value>>> = Mutex::new(BTreeMap::new());
 
@@ -28,6 +38,11 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<Value> {
     Arc::clone(schema)
 }
 
+/// The schema of a type with prony's extensions: former names of keys, texts for messages.
+pub fn extended<T: JsonSchema>() -> Arc<Value> {
+    of::<T>()
+}
+
 /// The schema of a kind of file for editors: draft 7, with former names as deprecated properties.
 pub fn published<T: JsonSchema>(title: &str, id: &str) -> Value {
     let mut schema = (*of::<T>()).clone();
@@ -35,7 +50,11 @@ pub fn published<T: JsonSchema>(title: &str, id: &str) -> Value {
     let members = schema.as_object_mut().expect("invariant: the schema of a table");
     members.insert("title".into(), title.into());
     members.insert("$id".into(), id.into());
-    // Editors keep their own directives in comments; this key names the schema in other tools.
+    let properties = members.entry("properties").or_insert_with(|| json!({}));
+    properties["format"] = json!({
+        "description": "The version of the file format.",
+        "const": FORMAT,
+    });
     schema
 }
 
@@ -79,6 +98,11 @@ fn publish(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.remove(GIVE);
+            members.remove(LIST);
+            members.remove(MISPLACED);
+            if let Some(Value::Object(former)) = members.remove(FORMER_VALUES) {
+                publish_former_values(members, former);
+            }
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
                 let mut former = Map::new();
                 for (name, property) in properties.iter_mut() {
@@ -96,6 +120,18 @@ fn publish(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(publish),
         _ => {}
+    }
+}
+
+/// Former names of values are valid but deprecated.
+fn publish_former_values(enumeration: &mut Map<String, Value>, former: Map<String, Value>) {
+    for (old, new) in former {
+        if let Some(Value::Array(names)) = enumeration.get_mut("enum") {
+            names.push(old.into());
+        } else if let Some(Value::Array(branches)) = enumeration.get_mut("oneOf") {
+            let description = format!("The former name of `{}`.", new.as_str().unwrap_or_default());
+            branches.push(json!({ "const": old, "description": description, "deprecated": true }));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The text of a file. It stays in memory, so that an error found later can show its line.
@@ -34,18 +35,14 @@ impl SourceFile {
 
     /// The values of the file. All errors that can be told without knowing what the values mean are reported together.
     pub fn parse<T: DeserializeOwned + JsonSchema>(&self, kind: FileKind) -> Result<T, ConfigError> {
-        let (mut tree, errors) = DeTable::parse_recoverable(&self.text);
-        if !errors.is_empty() {
-            let found = errors.iter().map(|error| {
-                let message = error.message().trim().replace('\n', "; ");
-                self.diagnostic(error.span().unwrap_or(0..0), message)
-            });
-            return Err(ConfigError::Files(Diagnostics(found.collect())));
-        }
+        let mut tree = self.tree()?;
+        let schema = schema::of::<T>();
         if self.format_of(tree.get_ref())? == 0 {
-            upgrade::in_memory(kind, tree.get_mut());
+            upgrade::upgrade(kind, tree.get_mut(), Some(&schema));
         }
-        let faults = validate::verify(&schema::of::<T>(), &mut tree);
+        // It has been read, and no type has it.
+        tree.get_mut().remove("format");
+        let faults = validate::verify(&schema, &mut tree);
         if !faults.is_empty() {
             let found = faults.into_iter().map(|fault| {
                 Diagnostic::new(&self.path, &self.text, &fault.span, fault.message, fault.help)
@@ -56,6 +53,19 @@ impl SourceFile {
             let message = error.message().trim().replace('\n', "; ");
             self.invalid(error.span().unwrap_or(0..0), message)
         })
+    }
+
+    /// The file as a tree. All errors of syntax are found.
+    pub(crate) fn tree(&self) -> Result<Spanned<DeTable<'_>>, ConfigError> {
+        let (tree, errors) = DeTable::parse_recoverable(&self.text);
+        if errors.is_empty() {
+            return Ok(tree);
+        }
+        let found = errors.iter().map(|error| {
+            let message = error.message().trim().replace('\n', "; ");
+            self.diagnostic(error.span().unwrap_or(0..0), message)
+        });
+        Err(ConfigError::Files(Diagnostics(found.collect())))
     }
 
     /// The version of the format that the file states; 0: none.
@@ -121,16 +131,16 @@ impl std::fmt::Debug for SourceFile {
     }
 }
 
-/// Collects the errors of independent parts, so that they are reported together.
+/// Collects errors, so that those of independent parts are reported together.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     found: Vec<Diagnostic>,
     other: Option<ConfigError>,
 }
 
 impl Faults {
     /// The value, or `None` and its errors are kept.
-    pub(crate) fn keep<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
+    pub fn keep<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(ConfigError::Files(Diagnostics(found))) => {
@@ -148,12 +158,13 @@ impl Faults {
         }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Whether nothing was wrong.
+    pub const fn is_empty(&self) -> bool {
         self.found.is_empty() && self.other.is_none()
     }
 
     /// The value if nothing was wrong, or else the errors in the order of each file.
-    pub(crate) fn or<T>(mut self, value: T) -> Result<T, ConfigError> {
+    pub fn or<T>(mut self, value: T) -> Result<T, ConfigError> {
         self.found.sort_by(|left, right| {
             (&left.path, left.line, left.column).cmp(&(&right.path, right.line, right.column))
         });
@@ -162,5 +173,9 @@ impl Faults {
             ([], Some(other)) => Err(other),
             _ => Err(ConfigError::Files(Diagnostics(self.found))),
         }
+    }
+    /// The errors. There must be one.
+    pub fn into_error(self) -> ConfigError {
+        self.or(()).expect_err("invariant: something was wrong")
     }
 }

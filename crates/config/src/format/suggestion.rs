@@ -1,7 +1,7 @@
 //! Suggestions for names that do not exist.
 
 /// What to write instead of a wrong name: the nearest of the names, or else all of them.
-pub(crate) fn suggest<'a>(names: impl IntoIterator<Item = &'a str>, wanted: &str) -> String {
+pub fn suggest<'a>(names: impl IntoIterator<Item = &'a str>, wanted: &str) -> String {
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_unstable();
     names.dedup();

@@ -1,6 +1,6 @@
 //! Verifies a file by its schema, and renames former keys on the way. All faults are found, each with its position.
 
-use super::schema::{ALIASES, GIVE, resolved};
+use super::schema::{ALIASES, FORMER_VALUES, GIVE, LIST, MISPLACED, resolved};
 use super::suggestion::{nearest, suggest};
 use super::foreign;
 use prony_load::{DurationText, Objective};
@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 /// Something that the schema does not allow.
 #[derive(Debug)]
@@ -53,6 +53,15 @@ impl<'a> Validator<'a> {
         };
         let described = schema;
         let schema = resolved(self.root, schema);
+        if schema.get(LIST).is_some() && !value.get_ref().is_array() && self.accepts(schema, value.get_ref()) {
+            let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
+            let mut list = DeArray::default();
+            list.push(Spanned::new(place.span.clone(), only));
+            *value.get_mut() = DeValue::Array(list);
+        }
+        if let Some(current) = current_value(schema, value.get_ref()) {
+            *value.get_mut() = DeValue::String(DeString::Owned(current.to_owned()));
+        }
         if let Some(branches) = branches(schema) {
             return self.union(described, branches, &place, value);
         }
@@ -298,7 +307,13 @@ impl<'a> Validator<'a> {
             }
         }
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let misplaced = schema.get(MISPLACED);
         for (span, name) in unknown {
+            let place = misplaced.and_then(|keys| keys.get(&name)).and_then(Value::as_str);
+            if let Some(place) = place {
+                self.fault(span, format!("`{name}` does not belong here"), Some(place.to_owned()));
+                continue;
+            }
             let help = Some(unknown_key_help(&names, &name));
             self.fault(span, format!("unknown key `{name}`"), help);
         }
@@ -411,6 +426,11 @@ fn canonical<'a>(properties: &'a Map<String, Value>, key: &str) -> Option<&'a st
             aliases.is_some_and(|aliases| aliases.iter().any(|alias| alias == key))
         })
         .map(|(name, _)| name.as_str())
+}
+
+/// The current name of a value that has been renamed.
+fn current_value<'a>(schema: &'a Value, value: &DeValue<'_>) -> Option<&'a str> {
+    schema.get(FORMER_VALUES)?.get(value.as_str()?)?.as_str()
 }
 
 fn unknown_key_help(names: &[&str], wanted: &str) -> String {

@@ -1,21 +1,25 @@
 //! A service folder's `service.toml`, resolved to one [`Service`] per variant.
 
 mod origin;
+mod toml;
 mod trust;
 
 pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
+pub(crate) use self::toml::ServiceToml;
+pub use self::toml::WorkerKind;
 
-use self::origin::{PidSourceToml, ServiceOriginToml};
-use self::trust::TrustToml;
+use self::origin::ServiceOriginToml;
+use self::toml::{Keys, VariantToml};
 use crate::ConfigError;
-use crate::format::{FileKind, SourceFile};
-use crate::toolchain::Requirement;
-use prony_load::{DurationText, Protocol};
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::format::suggestion::suggest;
+use crate::format::{Faults, FileKind, SourceFile, Spanned};
+use crate::toolchain::{Requirement, requirements};
+use prony_load::Protocol;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
-use crate::format::Spanned;
 
 /// A variant of a service, with everything that its build and run need.
 #[derive(Debug, Clone)]
@@ -28,7 +32,7 @@ pub struct Service {
     pub title: String,
     pub language: String,
     pub framework: String,
-    /// Version of the framework: the declared one, or [`AS_INSTALLED`] until a build reports it.
+    /// Version of the framework: the declared one, or [`AS_INSTALLED`].
     pub version: String,
     /// Shell command that prints the version, in the build folder after the build; it must match the declared one.
     pub version_from: Option<String>,
@@ -44,7 +48,7 @@ pub struct Service {
     pub contracts: Vec<String>,
     pub protocols: Vec<Protocol>,
     /// Published measurements that include it.
-    pub documents: Vec<String>,
+    pub studies: Vec<String>,
     /// Toolchains that the machine must have.
     pub toolchains: Vec<Requirement>,
     pub workers: Workers,
@@ -67,12 +71,14 @@ pub struct Service {
 }
 
 /// The kind of software of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-former-values" = { "full": "fullstack" }))]
 pub enum Class {
     /// A bare server library or server.
     Platform,
     /// A small framework.
+    #[default]
     Micro,
     /// A framework with batteries included.
     Fullstack,
@@ -95,296 +101,271 @@ impl Class {
     }
 }
 
-/// Written by hand because a derived error lists the former names, too.
-impl<'de> Deserialize<'de> for Class {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        const NAMES: &[&str] = &["platform", "micro", "fullstack", "stripped", "reference"];
-        match String::deserialize(deserializer)?.as_str() {
-            "platform" => Ok(Self::Platform),
-            "micro" => Ok(Self::Micro),
-            // The name before it was renamed.
-            "fullstack" | "full" => Ok(Self::Fullstack),
-            "stripped" => Ok(Self::Stripped),
-            "reference" => Ok(Self::Reference),
-            other => Err(serde::de::Error::unknown_variant(other, NAMES)),
-        }
-    }
-}
-
-impl ServiceToml {
-    fn reached(&self) -> ServiceOriginToml {
-        ServiceOriginToml {
-            run: self.run.clone(),
-            image: self.image.clone(),
-            containerfile: self.containerfile.clone(),
-            url: self.url.clone(),
-            pid: self.pid.clone(),
-            cgroup: self.cgroup.clone(),
-            trust: TrustToml {
-                cacert: self.cacert.clone(),
-                insecure: self.insecure.clone(),
-            },
-        }
-    }
-}
-
-/// The file as written. The file and each variant have the same type, so that a wrong key is reported at its own line;
-/// a later step verifies which keys are allowed where.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ServiceToml {
-    name: Spanned<String>,
-    title: Option<String>,
-    language: Option<String>,
-    framework: Option<String>,
-    documents: Option<Vec<String>>,
-    version: Option<String>,
-    version_from: Option<String>,
-    #[serde(alias = "era")]
-    pinned: Option<bool>,
-    formerly: Option<Vec<String>>,
-    note: Option<String>,
-    #[schemars(with = "Option<String>")]
-    class: Option<Class>,
-    contracts: Option<Vec<String>>,
-    protocols: Option<Vec<ProtocolToml>>,
-    toolchains: Option<Vec<Spanned<String>>>,
-    workers: Option<Workers>,
-    build: Option<Vec<String>>,
-    run: Option<Spanned<String>>,
-    image: Option<Spanned<String>>,
-    containerfile: Option<Spanned<PathBuf>>,
-    url: Option<Spanned<String>>,
-    pid: Option<Spanned<PidSourceToml>>,
-    cgroup: Option<Spanned<PathBuf>>,
-    cacert: Option<Spanned<PathBuf>>,
-    insecure: Option<Spanned<bool>>,
-    env: Option<BTreeMap<String, String>>,
-    start_timeout: Option<DurationText>,
-    copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
-    guide: Option<String>,
-    unavailable_hint: Option<String>,
-    #[serde(rename = "variant", default)]
-    variants: Vec<ServiceToml>,
-}
-
-/// The version of a service that only its build reports.
+/// The version of a service whose file declares none.
 pub const AS_INSTALLED: &str = "as installed";
+/// The only variant of a service without `[[variant]]`.
+const DEFAULT_VARIANT: &str = "default";
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same for an external service.
-const THERE_TIMEOUT: Duration = Duration::from_secs(3);
+const EXTERNAL_START_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The names that a service may refer to.
+pub(crate) struct KnownNames<'a> {
+    pub(crate) contracts: Vec<&'a str>,
+    pub(crate) toolchains: Vec<&'a str>,
+    /// Why some toolchains may be missing.
+    pub(crate) toolchain_error: Option<&'a ConfigError>,
+}
 
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
-pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, ConfigError> {
+pub(crate) fn read(folder: &Path, known: &KnownNames<'_>) -> Result<Vec<Service>, ConfigError> {
     let source = SourceFile::read(&folder.join("service.toml"))?;
-    let base: ServiceToml = source.parse(FileKind::Service)?;
-    let name = base.name.get_ref();
-    if folder.file_name().is_none_or(|file| file != name.as_str()) {
-        return Err(source.invalid(
-            base.name.span(),
-            format!("`name` is `{name}`: it must be the name of the folder"),
-        ));
+    let ServiceToml(base) = source.parse(FileKind::Service)?;
+    let mut faults = Faults::default();
+    let name = folder_name(folder);
+    if let Some(written) = base.name.as_ref().filter(|written| *written.get_ref() != name) {
+        faults.keep::<()>(Err(wrong_name(&source, written, &name)));
     }
-    if base.variants.is_empty() {
-        return Err(source.invalid(
-            base.name.span(),
-            "no `[[variant]]`: add at least one, with `name` and `version`",
-        ));
-    }
+    let single = [VariantToml(Keys::default())];
+    let variants = if base.variants.is_empty() {
+        &single[..]
+    } else {
+        &base.variants[..]
+    };
     let mut services: Vec<Service> = Vec::new();
-    for own in &base.variants {
-        let label = own.name.get_ref();
-        if services.iter().any(|service| &service.variant == label) {
-            return Err(source.invalid(own.name.span(), format!("variant `{label}` is defined twice")));
+    let mut labels: Vec<&str> = Vec::new();
+    for VariantToml(own) in variants {
+        let label = own.name.as_ref().map_or(DEFAULT_VARIANT, |name| name.get_ref());
+        if let Some(again) = own.name.as_ref().filter(|_| labels.contains(&label)) {
+            let message = format!("variant `{label}` is defined twice");
+            faults.keep::<()>(Err(source.invalid(again.span(), message)));
         }
-        services.push(
-            Reader {
-                source: &source,
-                base: &base,
-                own,
-            }
-            .resolve(folder, services.is_empty())?,
-        );
+        let variant = Variant {
+            source: &source,
+            base: &base,
+            own,
+            known,
+            folder,
+        };
+        let service = variant.resolve(&name, label, labels.is_empty());
+        services.extend(faults.keep(service));
+        labels.push(label);
     }
-    Ok(services)
+    faults.or(services)
+}
+
+/// The name of a folder.
+pub(crate) fn folder_name(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The error for a `name` that is not the name of the folder.
+pub(crate) fn wrong_name(source: &SourceFile, written: &Spanned<String>, folder: &str) -> ConfigError {
+    let message = format!(
+        "`name` is \"{}\", and the folder is `{folder}`",
+        written.get_ref()
+    );
+    source.invalid_with(
+        written.span(),
+        message,
+        "remove `name`: it is the name of the folder",
+    )
 }
 
 /// A variant, and the file that contains it.
-struct Reader<'a> {
+struct Variant<'a> {
     source: &'a SourceFile,
-    base: &'a ServiceToml,
-    own: &'a ServiceToml,
+    base: &'a Keys,
+    own: &'a Keys,
+    known: &'a KnownNames<'a>,
+    folder: &'a Path,
 }
 
-impl Reader<'_> {
-    fn resolve(&self, folder: &Path, default: bool) -> Result<Service, ConfigError> {
-        self.only_above()?;
+impl Variant<'_> {
+    fn resolve(&self, name: &str, label: &str, default: bool) -> Result<Service, ConfigError> {
         let (base, own) = (self.base, self.own);
-        let reached = self.reached(folder)?;
-        let is_there = matches!(reached, ServiceOrigin::There(_));
-        // An image contains everything that it needs.
-        let is_whole = !matches!(reached, ServiceOrigin::Run(_));
+        let mut faults = Faults::default();
+        let reached = faults.keep(self.reached());
+        let contracts = faults.keep(self.contracts());
+        let toolchains = faults.keep(self.requirements());
+        let copies = faults.keep(self.copies());
+        let (Some(reached), Some(contracts), Some(toolchains), Some(copies)) =
+            (reached, contracts, toolchains, copies)
+        else {
+            return Err(faults.into_error());
+        };
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
         Ok(Service {
-            name: base.name.get_ref().clone(),
-            variant: own.name.get_ref().clone(),
+            name: name.to_owned(),
+            variant: label.to_owned(),
             default,
-            title: self.need("title", |table| table.title.clone())?,
-            language: self.need("language", |table| table.language.clone())?,
-            framework: self.need("framework", |table| table.framework.clone())?,
-            version: self.version()?,
-            version_from: self.find(|table| table.version_from.clone()),
-            class: self.need("class", |table| table.class)?,
+            title: base.title.clone().unwrap_or_else(|| name.to_owned()),
+            language: base.language.clone().unwrap_or_default(),
+            framework: base.framework.clone().unwrap_or_default(),
+            version: self
+                .find(|keys| keys.version.clone())
+                .unwrap_or_else(|| AS_INSTALLED.to_owned()),
+            version_from: self.find(|keys| keys.version_from.clone()),
+            class: self.find(|keys| keys.class).unwrap_or_default(),
             pinned: own.pinned.unwrap_or(false),
             formerly: own.formerly.clone().unwrap_or_default(),
-            note: self.find(|table| table.note.clone()),
-            contracts: self.need("contracts", |table| table.contracts.clone())?,
-            protocols: self.protocols(),
-            documents: base.documents.clone().unwrap_or_default(),
-            toolchains: self.requirements(is_whole)?,
-            workers: match self.find(|table| table.workers.clone()) {
-                None if is_there => Workers::unknown("as started by its operator"),
-                None if is_whole => Workers::unknown("as set in its image"),
-                _ => self.need("workers", |table| table.workers.clone())?,
-            },
+            note: self.find(|keys| keys.note.clone()),
+            contracts,
+            protocols: self
+                .find(|keys| keys.protocols.clone())
+                .unwrap_or_else(|| vec![Protocol::Http1]),
+            studies: base.study.clone().unwrap_or_default(),
+            toolchains,
+            workers: self.workers(&reached),
             build: match reached {
-                ServiceOrigin::Run(_) => self.find(|table| table.build.clone()).unwrap_or_default(),
+                ServiceOrigin::Run(_) => self.find(|keys| keys.build.clone()).unwrap_or_default(),
                 ServiceOrigin::Image(_) | ServiceOrigin::There(_) => Vec::new(),
             },
-            reached,
             env,
-            start_timeout: match self.find(|table| table.start_timeout) {
-                Some(written) => written.0,
-                None if is_there => THERE_TIMEOUT,
-                None => START_TIMEOUT,
+            start_timeout: match (self.find(|keys| keys.start_timeout), &reached) {
+                (Some(written), _) => written.0,
+                (None, ServiceOrigin::There(_)) => EXTERNAL_START_TIMEOUT,
+                (None, _) => START_TIMEOUT,
             },
-            copies: self.copies(folder)?,
-            guide: self.find(|table| table.guide.clone()),
-            folder: folder.to_owned(),
-            unavailable_hint: self.find(|table| table.unavailable_hint.clone()),
+            reached,
+            copies,
+            guide: self.find(|keys| keys.guide.clone()),
+            folder: self.folder.to_owned(),
+            unavailable_hint: self.find(|keys| keys.unavailable_hint.clone()),
         })
     }
 
     /// The variant's value, or else the file's.
-    fn find<T>(&self, get: impl Fn(&ServiceToml) -> Option<T>) -> Option<T> {
+    fn find<T>(&self, get: impl Fn(&Keys) -> Option<T>) -> Option<T> {
         get(self.own).or_else(|| get(self.base))
     }
 
-    fn need<T>(&self, key: &str, get: impl Fn(&ServiceToml) -> Option<T>) -> Result<T, ConfigError> {
-        self.find(get).ok_or_else(|| {
-            let label = self.own.name.get_ref();
-            let message =
-                format!("variant `{label}` has no `{key}`: give it in the variant or above the variants");
-            self.source.invalid(self.own.name.span(), message)
-        })
+    /// An error for a key that neither the variant nor the file has.
+    fn missing(&self, keys: &str, help: &str) -> ConfigError {
+        match &self.own.name {
+            Some(name) => {
+                let message = format!("variant `{}` has no {keys}", name.get_ref());
+                let help = format!("{help}, in the variant or above the variants");
+                self.source.invalid_with(name.span(), message, help)
+            }
+            None => self
+                .source
+                .invalid_with(0..0, format!("the file has no {keys}"), help),
+        }
+    }
+
+    /// The contracts. Each must exist.
+    fn contracts(&self) -> Result<Vec<String>, ConfigError> {
+        let written = self.find(|keys| keys.contracts.clone());
+        let written = written.ok_or_else(|| {
+            let help = "name those that the service implements, such as `contracts = [\"hello\"]`";
+            self.missing("`contracts`", help)
+        })?;
+        let mut faults = Faults::default();
+        for contract in &written {
+            let name = contract.get_ref().as_str();
+            if !self.known.contracts.contains(&name) {
+                let help = suggest(self.known.contracts.iter().copied(), name);
+                let message = format!("no contract `{name}`");
+                faults.keep::<()>(Err(self.source.invalid_with(contract.span(), message, help)));
+            }
+        }
+        faults.or(written.into_iter().map(Spanned::into_inner).collect())
+    }
+
+    /// The toolchains. Each must exist.
+    fn requirements(&self) -> Result<Vec<Requirement>, ConfigError> {
+        let written = self.find(|keys| keys.toolchains.clone()).unwrap_or_default();
+        let mut faults = Faults::default();
+        let requirements = faults
+            .keep(requirements(self.source, &written))
+            .unwrap_or_default();
+        for (requirement, written) in requirements.iter().zip(&written) {
+            let name = requirement.toolchain.as_str();
+            if self.known.toolchains.contains(&name) {
+                continue;
+            }
+            let error = self.known.toolchain_error.cloned().unwrap_or_else(|| {
+                let help = suggest(self.known.toolchains.iter().copied(), name);
+                self.source
+                    .invalid_with(written.span(), format!("no toolchain `{name}`"), help)
+            });
+            faults.keep::<()>(Err(error));
+        }
+        faults.or(requirements)
     }
 
     /// How it runs, according to the variant or else the file.
-    fn reached(&self, folder: &Path) -> Result<ServiceOrigin, ConfigError> {
-        let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
-        for table in [self.own, self.base] {
-            let Some(reached) = table.reached().resolve(self.source, folder)? else {
+    fn reached(&self) -> Result<ServiceOrigin, ConfigError> {
+        for keys in [self.own, self.base] {
+            let Some(reached) = ServiceOriginToml::of(keys).resolve(self.source, self.folder)? else {
                 continue;
             };
             // Build steps of other variants may be above the variants, too.
-            let builds = self.own.build.is_some() || table.build.is_some();
+            let builds = self.own.build.is_some() || keys.build.is_some();
+            let place = self.own.name.as_ref().map_or(0..0, Spanned::span);
+            let misplaced = |reason: &str| {
+                Err(self
+                    .source
+                    .invalid_with(place, format!("`build` {reason}"), "remove `build`"))
+            };
             return match reached {
-                ServiceOrigin::There(_) if self.find(|table| table.build.clone()).is_some() => {
-                    misplaced("`build` of a service with a `url`: it runs already; remove `build`")
+                ServiceOrigin::There(_) if self.find(|keys| keys.build.clone()).is_some() => {
+                    misplaced("of a service with a `url`, which runs already")
                 }
                 ServiceOrigin::Image(_) if builds => {
-                    misplaced("`build` of a container image: a `containerfile` builds it; remove `build`")
+                    misplaced("of a container image: a `containerfile` builds it")
                 }
                 reached => Ok(reached),
             };
         }
-        let label = self.own.name.get_ref();
-        misplaced(&format!(
-            "variant `{label}` has neither `run` nor `url` nor `image`: give one of them in the variant or above the variants"
+        Err(self.missing(
+            "`run`, `image`, `containerfile` or `url`",
+            "give the command that starts it, such as `run = \"python3 app.py\"`",
         ))
     }
 
-    /// The declared version; without it, a command must report it.
-    fn version(&self) -> Result<String, ConfigError> {
-        if let Some(written) = self.find(|table| table.version.clone()) {
-            return Ok(written);
-        }
-        match self.find(|table| table.version_from.clone()) {
-            Some(_) => Ok(AS_INSTALLED.to_owned()),
-            None => self.need("version", |table| table.version.clone()),
-        }
-    }
-
-    /// Some keys describe the service and must be the same for all variants.
-    fn only_above(&self) -> Result<(), ConfigError> {
-        let own = self.own;
-        let misplaced = [
-            ("title", own.title.is_some()),
-            ("language", own.language.is_some()),
-            ("framework", own.framework.is_some()),
-            ("documents", own.documents.is_some()),
-            ("variant", !own.variants.is_empty()),
-        ];
-        match misplaced.iter().find(|(_, there)| *there) {
-            None => Ok(()),
-            Some((key, _)) => {
-                let message = format!(
-                    "`{key}` in variant `{}`: it belongs above the variants",
-                    own.name.get_ref()
-                );
-                Err(self.source.invalid(own.name.span(), message))
-            }
+    fn workers(&self, reached: &ServiceOrigin) -> Workers {
+        match (self.find(|keys| keys.workers.clone()), reached) {
+            (Some(written), _) => Workers {
+                kind: Some(written.kind),
+                note: written.note,
+            },
+            (None, ServiceOrigin::There(_)) => Workers::unknown("as started by its operator"),
+            (None, ServiceOrigin::Image(_)) => Workers::unknown("as set in its image"),
+            (None, ServiceOrigin::Run(_)) => Workers::unknown(""),
         }
     }
 
     /// Sources of copies are in the checkout, destinations in the build folder.
-    fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, ConfigError> {
-        let root = folder.parent().and_then(Path::parent).unwrap_or(folder);
+    fn copies(&self) -> Result<BTreeMap<PathBuf, PathBuf>, ConfigError> {
+        let root = self.folder.parent().and_then(Path::parent).unwrap_or(self.folder);
         let inside = |path: &Path| {
             path.components()
                 .all(|component| matches!(component, Component::Normal(_)))
         };
+        let mut faults = Faults::default();
         let mut copies = BTreeMap::new();
-        for (destination, written) in self.find(|table| table.copies.clone()).unwrap_or_default() {
+        for (destination, written) in self.find(|keys| keys.copies.clone()).unwrap_or_default() {
             let source = root.join(written.get_ref());
-            if !inside(&destination) || !inside(written.get_ref()) || !source.is_file() {
-                let message = format!(
-                    "`copies`: `{}` from `{}`: give a path in the build folder, and a file by its path relative to the root of the checkout",
-                    destination.display(),
-                    written.get_ref().display()
-                );
-                return Err(self.source.invalid(written.span(), message));
-            }
+            let wrong =
+                |message: String, help: &str| Err(self.source.invalid_with(written.span(), message, help));
+            let checked = if !inside(&destination) {
+                let message = format!("`{}` is not a path in the build folder", destination.display());
+                wrong(message, "give a relative path without `..`")
+            } else if !inside(written.get_ref()) || !source.is_file() {
+                let message = format!("`{}` is not a file of the project", written.get_ref().display());
+                wrong(message, "give its path from the root of the project")
+            } else {
+                Ok(())
+            };
+            faults.keep(checked);
             copies.insert(destination, source);
         }
-        Ok(copies)
-    }
-
-    fn protocols(&self) -> Vec<Protocol> {
-        self.find(|table| table.protocols.clone()).map_or_else(
-            || vec![Protocol::Http1],
-            |written| written.into_iter().map(Protocol::from).collect(),
-        )
-    }
-
-    /// The required toolchains. Images and external services need none.
-    fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, ConfigError> {
-        let read = |written: &Spanned<String>| {
-            Requirement::parse(written.get_ref()).ok_or_else(|| {
-                let message = format!(
-                    "`toolchains`: `{}` is neither `name` nor `name >= version`",
-                    written.get_ref()
-                );
-                self.source.invalid(written.span(), message)
-            })
-        };
-        let written = match self.find(|table| table.toolchains.clone()) {
-            None if is_whole => Vec::new(),
-            _ => self.need("toolchains", |table| table.toolchains.clone())?,
-        };
-        written.iter().map(read).collect()
+        faults.or(copies)
     }
 }
 
@@ -405,53 +386,21 @@ impl Service {
     }
 }
 
-#[derive(Deserialize, Clone, Copy, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum ProtocolToml {
-    Http,
-    Http2,
-    Grpc,
-    Websocket,
-}
-
-impl From<ProtocolToml> for Protocol {
-    fn from(written: ProtocolToml) -> Self {
-        match written {
-            ProtocolToml::Http => Self::Http1,
-            ProtocolToml::Http2 => Self::Http2,
-            ProtocolToml::Grpc => Self::Grpc,
-            ProtocolToml::Websocket => Self::WebSocket,
-        }
-    }
-}
-
 /// How a service uses CPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workers {
-    pub uses: WorkersUse,
-    /// A description in a sentence.
-    pub how: String,
+    /// `None`: unknown.
+    pub kind: Option<WorkerKind>,
+    /// A description in a sentence; empty: unknown.
+    pub note: String,
 }
 
 impl Workers {
-    /// For an image or an external service whose file does not describe it.
-    fn unknown(how: &str) -> Self {
+    /// For a service whose file does not describe it.
+    fn unknown(note: &str) -> Self {
         Self {
-            uses: WorkersUse::Threads,
-            how: how.to_owned(),
+            kind: None,
+            note: note.to_owned(),
         }
     }
-}
-
-/// The kind of workers of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkersUse {
-    Threads,
-    Processes,
-    /// Event loops in threads of one process.
-    EventLoops,
-    /// It can use only one CPU.
-    OneCpu,
 }

@@ -1,13 +1,12 @@
 //! How a service runs: prony runs a command or a container image, or the service runs externally.
 
+use super::toml::{Keys, PidSourceToml};
 use super::trust::TrustToml;
 use crate::ConfigError;
-use crate::format::SourceFile;
+use crate::format::{SourceFile, Spanned};
 use crate::target;
 use prony_load::Target;
-use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
-use crate::format::Spanned;
 
 /// How a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +66,6 @@ impl ServiceOrigin {
 }
 
 /// The keys of a variant or above the variants.
-#[derive(Clone, Default)]
 pub(super) struct ServiceOriginToml {
     pub(super) run: Option<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
@@ -78,16 +76,28 @@ pub(super) struct ServiceOriginToml {
     pub(super) trust: TrustToml,
 }
 
-#[derive(Deserialize, Clone, schemars::JsonSchema)]
-#[serde(untagged)]
-pub(super) enum PidSourceToml {
-    Number(u32),
-    File(PathBuf),
-}
-
 impl ServiceOriginToml {
+    pub(super) fn of(keys: &Keys) -> Self {
+        Self {
+            run: keys.run.clone(),
+            image: keys.image.clone(),
+            containerfile: keys.containerfile.clone(),
+            url: keys.url.clone(),
+            pid: keys.pid.clone(),
+            cgroup: keys.cgroup.clone(),
+            trust: TrustToml {
+                cacert: keys.cacert.clone(),
+                insecure: keys.insecure.clone(),
+            },
+        }
+    }
+
     /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
-    pub(super) fn resolve(self, source: &SourceFile, folder: &Path) -> Result<Option<ServiceOrigin>, ConfigError> {
+    pub(super) fn resolve(
+        self,
+        source: &SourceFile,
+        folder: &Path,
+    ) -> Result<Option<ServiceOrigin>, ConfigError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
                 let message = "`pid` and `cgroup`: give only one";

@@ -1,10 +1,9 @@
 //! The TLS certificates that prony trusts for an external service.
 
 use crate::ConfigError;
-use crate::format::SourceFile;
+use crate::format::{SourceFile, Spanned};
 use prony_load::Target;
 use std::path::{Path, PathBuf};
-use crate::format::Spanned;
 
 /// The first line of every PEM certificate.
 const PEM: &str = "-----BEGIN CERTIFICATE-----";

@@ -55,86 +55,34 @@ impl<T: Clone> OneOrMore<T> {
 
 /// The loads of a table in the order of its lists, rates outermost, and what distinguishes each.
 pub(super) fn loads(written: &LoadsToml) -> Vec<(LoadToml, Vec<Factor>)> {
-    let rates = |rates: &Spanned<OneOrMore<Rate>>| {
-        let each = OneOrMore::each(rates).into_iter();
-        each.map(|(rate, several)| {
-            let factor = several.then(|| Factor::Rate(*rate.get_ref()));
-            (rate, factor)
-        })
-        .collect::<Vec<_>>()
-    };
-    let numbers = |connections: &Spanned<OneOrMore<NonZeroU32>>| {
-        let each = OneOrMore::each(connections).into_iter();
-        each.map(|(connections, several)| {
-            let factor = several.then(|| Factor::Connections(connections.get_ref().get()));
-            (connections, factor)
-        })
-        .collect::<Vec<_>>()
-    };
-    match written {
-        LoadToml::Closed {
-            connections,
-            in_flight,
-            room_size,
-        } => numbers(connections)
-            .into_iter()
-            .map(|(connections, factor)| {
-                let load = LoadToml::Closed {
-                    connections,
-                    in_flight: *in_flight,
-                    room_size: room_size.clone(),
-                };
-                (load, factor.into_iter().collect())
-            })
-            .collect(),
-        LoadToml::Open {
-            rate,
-            ramp,
-            steps,
-            spacing,
-            connections,
-            in_flight,
-            backlog,
-            room_size,
-        } => rates(rate)
-            .into_iter()
-            .flat_map(|rate| numbers(connections).into_iter().map(move |number| (rate.clone(), number)))
-            .map(|((rate, first), (connections, second))| {
-                let load = LoadToml::Open {
-                    rate,
-                    ramp: *ramp,
-                    steps: steps.clone(),
-                    spacing: *spacing,
-                    connections,
-                    in_flight: *in_flight,
-                    backlog: *backlog,
-                    room_size: room_size.clone(),
-                };
-                (load, first.into_iter().chain(second).collect())
-            })
-            .collect(),
-        LoadToml::Users {
-            rate,
-            ramp,
-            spacing,
-            requests_per_user,
-            think,
-            max_users,
-        } => rates(rate)
-            .into_iter()
-            .map(|(rate, factor)| {
-                let load = LoadToml::Users {
-                    rate,
-                    ramp: *ramp,
-                    spacing: *spacing,
-                    requests_per_user: *requests_per_user,
-                    think: *think,
-                    max_users: *max_users,
-                };
-                (load, factor.into_iter().collect())
-            })
-            .collect(),
+    let rates = levels(written.rate(), |rate| Factor::Rate(*rate));
+    let connections = levels(written.connections(), |connections| {
+        Factor::Connections(connections.get())
+    });
+    let mut loads = Vec::new();
+    for (rate, first) in &rates {
+        for (number, second) in &connections {
+            let load = written.with(rate.clone(), number.clone());
+            loads.push((load, first.iter().chain(second).cloned().collect()));
+        }
     }
+    loads
+}
+
+/// The values of a key, and what each distinguishes; a single `None` for a key that the table does not have.
+fn levels<T: Clone>(
+    written: Option<&Spanned<OneOrMore<T>>>,
+    factor: impl Fn(&T) -> Factor,
+) -> Vec<(Option<Spanned<T>>, Option<Factor>)> {
+    let Some(written) = written else {
+        return vec![(None, None)];
+    };
+    let each = OneOrMore::each(written).into_iter();
+    each.map(|(value, several)| {
+        let factor = several.then(|| factor(value.get_ref()));
+        (Some(value), factor)
+    })
+    .collect()
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {

@@ -309,7 +309,7 @@ impl GroupReader<'_> {
                 }
                 if let Some((load, factors)) = load {
                     if factors.iter().any(|factor| matches!(factor, Factor::Connections(_))) {
-                        group.spans.load = load.connections_span().unwrap_or(group.spans.load);
+                        group.spans.load = load.connections().map_or(group.spans.load, Spanned::span);
                     }
                     group.load = Some(self.load(load.clone())?);
                     group.factors.extend(factors.iter().cloned());

@@ -4,7 +4,7 @@ use prony_config::{Catalogue, ConfigError, Plan, PlanOverrides, Suite};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-pub const SERVICE: &str = r#"name = "NAME"
+const SERVICE: &str = r#"name = "NAME"
 title = "A title"
 language = "Go"
 framework = "net/http"

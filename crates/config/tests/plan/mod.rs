@@ -1,8 +1,8 @@
 //! Catalogues and suites, from files to plans.
 
 mod checkout;
-mod files;
 mod groups;
 mod repository;
 mod suite_errors;
 mod suites;
+mod trials;

@@ -51,7 +51,7 @@ fn the_table_of_services_is_current() {
             service.version.clone(),
             service.class.word().to_owned(),
             format!("{}{over}", service.contracts.join(", ")),
-            service.workers.how.clone(),
+            service.workers.note.clone(),
             note.into_iter().flatten().collect::<Vec<_>>().join("; "),
         ]
         .iter()

@@ -6,7 +6,9 @@
 
 use crate::Partition;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -66,7 +68,7 @@ pub struct ArrivalStage {
 }
 
 /// How events are spaced within a profile.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// As evenly as the profile allows.
@@ -241,9 +243,8 @@ impl Iterator for Schedule {
 }
 
 /// Events per second: finite and above zero.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-#[schemars(with = "f64", extend("exclusiveMinimum" = 0))]
 pub struct Rate(f64);
 
 /// A number that is not a rate.
@@ -283,6 +284,20 @@ impl TryFrom<f64> for Rate {
 impl From<Rate> for f64 {
     fn from(rate: Rate) -> Self {
         rate.0
+    }
+}
+
+impl JsonSchema for Rate {
+    fn schema_name() -> Cow<'static, str> {
+        "Rate".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "Events per second, above 0.",
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Rules for bodies.
 
-use super::generated::{CompiledList, Upload};
+use super::generated::{self, CompiledList};
 use super::html::{self, CompiledTable};
 use super::{
     BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, regular_expression, text,
 };
-use crate::{Bytes, Part, Template};
+use crate::{Body, Bytes, Part, Template};
 use prony_schema::Schema;
 use prost_reflect::MessageDescriptor;
 use regex::bytes::Regex;
@@ -17,8 +17,9 @@ pub(super) enum CompiledRule {
     Exact(ExactBody),
     Json(Template),
     JsonPart(Template),
+    JsonNotContains(Template),
     List(CompiledList),
-    Uploaded(Upload),
+    Uploaded(Body),
     HtmlTable(CompiledTable),
     JsonSchema(JsonSchema),
     Matches(Regex),
@@ -45,8 +46,9 @@ impl CompiledRule {
             BodyRule::Exact(template) => Self::Exact(ExactBody::new(template)),
             BodyRule::Json(template) => Self::Json(template.clone()),
             BodyRule::JsonPart(template) => Self::JsonPart(template.clone()),
+            BodyRule::JsonNotContains(template) => Self::JsonNotContains(template.clone()),
             BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
-            BodyRule::Uploaded(body) => Self::Uploaded(Upload::new(body)),
+            BodyRule::Uploaded(body) => Self::Uploaded(body.clone()),
             BodyRule::HtmlTable(table) => Self::HtmlTable(CompiledTable::new(table)),
             BodyRule::JsonSchema(schema) => Self::JsonSchema(JsonSchema::compile(schema)?),
             BodyRule::Matches(pattern) => Self::Matches(regular_expression(pattern)?),
@@ -93,12 +95,10 @@ impl CompiledRule {
                 memory.render(template, value);
                 judge_meaning((place, body), memory, json::has)
             }
-            Self::List(list) => {
-                list.render(memory, value)?;
-                judge_meaning((place, body), memory, json::equal)
-            }
+            Self::JsonNotContains(template) => json::lacks(memory.render(template, value), body),
+            Self::List(list) => list.judge((place, body), memory, value),
             Self::Uploaded(upload) => {
-                upload.render(memory, value);
+                generated::render_upload(upload, memory, value);
                 judge_meaning((place, body), memory, json::equal)
             }
             Self::HtmlTable(table) => table.judge(body, memory, value),

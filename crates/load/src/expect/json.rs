@@ -9,6 +9,16 @@ pub(super) fn has(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     compared(expected, body, Members::Further)
 }
 
+/// Whether the body, which must be JSON, does not contain all of `unwanted`.
+pub(super) fn lacks(unwanted: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    let wanted = || format!("JSON that does not contain {}", excerpt(unwanted));
+    parsed(body, wanted)?;
+    match has(unwanted, body) {
+        Err(_) => Ok(()),
+        Ok(()) => Err(Mismatch::new("body", wanted(), excerpt(body))),
+    }
+}
+
 pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     compared(expected, body, Members::Same)
 }
@@ -28,7 +38,64 @@ fn compared(expected: &[u8], body: &[u8], members: Members) -> Result<(), Mismat
     let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
         return Err(Mismatch::new("body", whole(), excerpt(body)));
     };
-    compared_values(&wanted, &got, members)
+    compared_values((&wanted, &got), members, String::new())
+}
+
+/// The unescaped tokens of a JSON pointer (RFC 6901).
+pub(super) fn tokens(pointer: &str) -> Vec<String> {
+    let tokens = pointer.split('/').skip(1);
+    tokens
+        .map(|token| token.replace("~1", "/").replace("~0", "~"))
+        .collect()
+}
+
+/// Whether the value at a path in the body equals the JSON `expected`. With `only`, nothing else is next to the path.
+pub(super) fn equal_at(
+    (tokens, only): (&[String], bool),
+    expected: &[u8],
+    body: &[u8],
+) -> Result<(), Mismatch> {
+    let whole = || format!("JSON equal to {}", excerpt(expected));
+    let got = parsed(body, || match tokens {
+        [] => whole(),
+        tokens => format!("JSON with a list at /{}", tokens.join("/")),
+    })?;
+    let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
+        return Err(Mismatch::new("body", whole(), excerpt(body)));
+    };
+    let mut path = String::new();
+    let mut target = &got;
+    for token in tokens {
+        let index = token.parse::<usize>().ok().filter(|_| target.is_array());
+        let length = path.len();
+        let further = match target {
+            Value::Object(members) => members
+                .iter()
+                .find(|(key, member)| *key != token && !member.is_null())
+                .map(|(key, member)| (format!(".{key}"), member)),
+            Value::Array(items) => (0..items.len())
+                .find(|place| Some(*place) != index)
+                .map(|place| (format!("[{place}]"), &items[place])),
+            _ => None,
+        };
+        let next = if let Some(index) = index {
+            let _ = write!(path, "[{index}]");
+            target.get(index)
+        } else {
+            path.push('.');
+            path.push_str(token);
+            target.get(token)
+        };
+        let Some(next) = next else {
+            return Err(differs(&path, Some(&wanted), None));
+        };
+        if let Some((key, member)) = further.filter(|_| only) {
+            path.truncate(length);
+            return Err(differs(&(path + &key), None, Some(member)));
+        }
+        target = next;
+    }
+    compared_values((&wanted, target), Members::Same, path)
 }
 
 /// Whether an object may have members that are not expected.
@@ -54,14 +121,23 @@ pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, 
 
 /// Compares two values; the mismatch names the first member that differs.
 pub(super) fn equal_values(wanted: &Value, got: &Value) -> Result<(), Mismatch> {
-    compared_values(wanted, got, Members::Same)
+    compared_values((wanted, got), Members::Same, String::new())
 }
 
-fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), Mismatch> {
-    let mut path = String::new();
-    let Some((wanted, got)) = difference((wanted, got), members, &mut path) else {
-        return Ok(());
-    };
+/// Compares two values at this path.
+fn compared_values(
+    (wanted, got): (&Value, &Value),
+    members: Members,
+    mut path: String,
+) -> Result<(), Mismatch> {
+    match difference((wanted, got), members, &mut path) {
+        Some((wanted, got)) => Err(differs(&path, wanted, got)),
+        None => Ok(()),
+    }
+}
+
+/// The mismatch of two values at a path.
+fn differs(path: &str, wanted: Option<&Value>, got: Option<&Value>) -> Mismatch {
     let shown = |value: Option<&Value>| {
         value.map_or_else(
             || "nothing".to_owned(),
@@ -73,7 +149,7 @@ fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), 
     } else {
         format!("body at {}", path.trim_start_matches('.'))
     };
-    Err(Mismatch::new(what, shown(wanted), shown(got)))
+    Mismatch::new(what, shown(wanted), shown(got))
 }
 
 type JsonPair<'a> = (Option<&'a Value>, Option<&'a Value>);

@@ -19,10 +19,10 @@ mod tests;
 mod text;
 
 pub use body::ExactBody;
-pub use capture::{Capture, CapturedValues, LONGEST_TAKEN, Origin};
+pub use capture::{Capture, CapturedValues, Encoding, LONGEST_TAKEN, Origin};
 pub use compiled::CompiledExpectation;
 pub use decode::DecodedSize;
-pub use generated::{List, evaluate_formulas};
+pub use generated::List;
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
 pub use series::Series;
@@ -121,6 +121,8 @@ pub enum BodyRule {
     Json(Template),
     /// JSON that contains all of this: objects may have additional members.
     JsonPart(Template),
+    /// JSON that does not contain all of this.
+    JsonNotContains(Template),
     /// JSON whose items are computed from their numbers.
     List(List),
     /// `{"bytes": n, "sha256": "…"}` of this body, which was sent.
@@ -217,13 +219,11 @@ pub enum ExpectationError {
         /// The fault and its location.
         reason: String,
     },
-    /// A formula that does not parse.
-    #[error("`{formula}`: {reason}")]
-    Formula {
-        /// The formula as written.
-        formula: String,
-        /// The reason.
-        reason: String,
+    /// A text that is not a JSON pointer.
+    #[error("`{pointer}` is not a JSON pointer: it begins with `/`")]
+    Pointer {
+        /// The text as written.
+        pointer: String,
     },
     /// More event rules than a stream can track.
     #[error("{count} rules for the events of a stream: give at most {most}")]

@@ -375,6 +375,7 @@ fn an_expectation_travels_as_json() {
             name: "id".into(),
             slot: 0,
             from: Origin::Json("/id".into()),
+            encoding: Encoding::Json,
         }],
         decode: true,
     };
@@ -512,40 +513,6 @@ fn a_part_of_json_leaves_further_members_free() {
         (r#"{"a":1,"b":[{"c":"x"}],"n":0}"#, "body at n"),
     ] {
         assert_eq!(judge(rule(), body).expect_err(body).what, what, "{body}");
-    }
-}
-
-#[test]
-fn a_list_is_worked_out_from_the_numbers_of_its_items() {
-    let list = |item: &str| {
-        BodyRule::List(List {
-            from: Template(vec![Part::Value(0)]),
-            count: Template::literal("3"),
-            front: r#"{"items":["#.into(),
-            item: item.to_owned(),
-            back: "]}".into(),
-            words: [("colour".to_owned(), vec!["red".to_owned(), "blue".to_owned()])].into(),
-        })
-    };
-    let rule = || list(r#"{"n":{= i},"t":"{= colour[i % 2]} {= i * i}"}"#);
-    let body = r#"{"items":[{"n":2,"t":"red 4"},{"n":3,"t":"blue 9"},{"t":"red 16","n":4}]}"#;
-    assert_eq!(judge(rule(), body), Ok(()));
-    let wrong = judge(rule(), body.replace("blue 9", "blue 8")).expect_err("wrong");
-    assert_eq!(
-        (wrong.what.as_str(), wrong.expected.as_str()),
-        ("body at items[1].t", "\"blue 9\"")
-    );
-    for (item, reason) in [
-        ("{= i", "not closed"),
-        ("{= shape[i]}", "no word list `shape`"),
-        ("{= j}", "`j`"),
-    ] {
-        let expectation = Expectation {
-            body: vec![list(item)],
-            ..Expectation::default()
-        };
-        let error = expectation.compile().expect_err(item).to_string();
-        assert!(error.contains(reason), "{item}: {error}");
     }
 }
 

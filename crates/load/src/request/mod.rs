@@ -1,10 +1,15 @@
 //! Requests as templates, and the parameters that fill them.
 
+mod digest;
 pub mod grpc;
 
 use crate::Bytes;
+use crate::formula::Formula;
 use grpc::Messages;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::io::Write as _;
 
 /// Text or bytes with placeholders that parameters fill anew for each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +24,12 @@ pub enum Part {
     Literal(Bytes),
     /// The value of the workload's parameter with this index.
     Value(usize),
+    /// The number or the word of a formula; nothing where a parameter in it is not a whole number.
+    Formula(Formula),
+    /// The decimal text of the length of a body in bytes. Only for expectations.
+    BodyBytes(Box<Body>),
+    /// The SHA-256 of a body in lower-case hexadecimal digits. Only for expectations.
+    BodySha256(Box<Body>),
 }
 
 impl Template {
@@ -32,12 +43,51 @@ impl Template {
         self.0.iter().all(|part| matches!(part, Part::Literal(_)))
     }
 
-    /// Appends the bytes for one request to `out`; `value(i, out)` appends the value of parameter `i`.
+    /// Whether a formula depends on the number of the item.
+    pub fn mentions_item(&self) -> bool {
+        self.0.iter().any(|part| match part {
+            Part::Formula(formula) => formula.mentions_item(),
+            Part::Literal(_) | Part::Value(_) | Part::BodyBytes(_) | Part::BodySha256(_) => false,
+        })
+    }
+
+    /// Calls `each` with the index of each parameter.
+    pub fn visit_parameters(&self, each: &mut impl FnMut(usize)) {
+        for part in &self.0 {
+            match part {
+                Part::Literal(_) => {}
+                Part::Value(index) => each(*index),
+                Part::Formula(formula) => formula.visit_parameters(each),
+                Part::BodyBytes(body) | Part::BodySha256(body) => {
+                    if let Body::Bytes(template) | Body::Generated(GeneratedBody { end: template, .. }) =
+                        body.as_ref()
+                    {
+                        template.visit_parameters(each);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends the bytes for one request to `out`; `value(i, out)` appends the value of parameter `i`. The number of
+    /// the item is 0.
     pub fn render(&self, out: &mut Vec<u8>, mut value: impl FnMut(usize, &mut Vec<u8>)) {
+        self.fill(out, 0, &mut value);
+    }
+
+    /// Appends the bytes for item `i` of a list or a stream to `out`, as [`Template::render`] does.
+    pub fn render_item(&self, out: &mut Vec<u8>, i: i64, mut value: impl FnMut(usize, &mut Vec<u8>)) {
+        self.fill(out, i, &mut value);
+    }
+
+    fn fill(&self, out: &mut Vec<u8>, i: i64, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
         for part in &self.0 {
             match part {
                 Part::Literal(bytes) => out.extend_from_slice(bytes.as_slice()),
                 Part::Value(index) => value(*index, out),
+                Part::Formula(formula) => formula.render(out, i, value),
+                Part::BodyBytes(body) => body.write_length(out, value),
+                Part::BodySha256(body) => body.write_digest(out, value),
             }
         }
     }
@@ -98,7 +148,7 @@ pub enum Source {
 }
 
 /// How the row of a user is chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
     /// One after the other, repeated from the first after the last.
@@ -165,7 +215,7 @@ impl Header {
     pub fn asks_to_close(&self) -> bool {
         let literals = self.value.0.iter().flat_map(|part| match part {
             Part::Literal(bytes) => bytes.as_slice(),
-            Part::Value(_) => &[],
+            _ => &[],
         });
         let value: Vec<u8> = literals.copied().collect();
         self.name.eq_ignore_ascii_case("connection")
@@ -213,10 +263,13 @@ impl GeneratedBody {
         if bytes < 16 { bytes as u8 } else { 16 }
     }
 
+    const fn filler_length(&self) -> u64 {
+        self.bytes - Self::end_length(self.bytes) as u64
+    }
+
     /// The bytes before the end.
     pub fn filler(&self) -> Vec<u8> {
-        let length = self.bytes - u64::from(Self::end_length(self.bytes));
-        let length = usize::try_from(length).expect("a body fits into memory");
+        let length = usize::try_from(self.filler_length()).expect("a body fits into memory");
         // The period exceeds the window of common compressors.
         let mut block = Vec::with_capacity(BLOCK);
         let mut state = self.bytes;
@@ -251,6 +304,45 @@ impl Body {
         }
         Some(out)
     }
+
+    /// Appends its length in bytes, as decimal text.
+    pub(crate) fn write_length(&self, out: &mut Vec<u8>, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
+        let begin = out.len();
+        let before = match self {
+            Self::Generated(generated) => generated.filler_length(),
+            _ => 0,
+        };
+        self.write_rest(out, value);
+        let length = before + (out.len() - begin) as u64;
+        out.truncate(begin);
+        write!(out, "{length}").expect("writing to memory does not fail");
+    }
+
+    /// Appends its SHA-256 in lower-case hexadecimal digits.
+    pub(crate) fn write_digest(&self, out: &mut Vec<u8>, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
+        let begin = out.len();
+        let mut digest = match self {
+            Self::Generated(generated) => digest::of_filler(generated.bytes, || generated.filler()),
+            _ => Sha256::new(),
+        };
+        self.write_rest(out, value);
+        digest.update(&out[begin..]);
+        out.truncate(begin);
+        for byte in digest.finalize() {
+            write!(out, "{byte:02x}").expect("writing to memory does not fail");
+        }
+    }
+
+    /// Appends the body without the filler of a generated one.
+    fn write_rest(&self, out: &mut Vec<u8>, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
+        match self {
+            Self::None => {}
+            Self::Bytes(template) | Self::Generated(GeneratedBody { end: template, .. }) => {
+                template.fill(out, 0, value);
+            }
+            Self::Messages(messages) => out.extend_from_slice(&messages.framed()),
+        }
+    }
 }
 
 /// One kind of request.
@@ -272,21 +364,4 @@ pub struct Request {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_deadline_has_at_most_eight_digits() {
-        for (ns, text) in [
-            (1, "1n"),
-            (99_999_999, "99999999n"),
-            (100_000_000, "100000u"),
-            (10_000_000_000, "10000000u"),
-            (3_600_000_000_000, "3600000m"),
-        ] {
-            let header = Header::deadline(ns);
-            assert_eq!(header.value, Template::literal(text));
-            assert_eq!(header.deadline_ns(), Some(ns));
-        }
-    }
-}
+mod tests;

@@ -34,6 +34,8 @@ pub struct Http1Request {
 enum RequestPart {
     Bytes(Vec<u8>),
     Value(usize),
+    /// A part that is computed.
+    Computed(Template),
 }
 
 /// Headers that decide where a request ends: only prony may write them.
@@ -139,6 +141,7 @@ fn render(pieces: &[RequestPart], values: Values<'_>, out: &mut Vec<u8>) {
         match piece {
             RequestPart::Bytes(bytes) => out.extend_from_slice(bytes),
             RequestPart::Value(index) => values.append(*index, out),
+            RequestPart::Computed(template) => template.render(out, |index, out| values.append(index, out)),
         }
     }
 }
@@ -227,6 +230,9 @@ impl RequestParts {
             match part {
                 Part::Literal(bytes) => self.bytes(bytes.as_slice()),
                 Part::Value(index) => self.0.push(RequestPart::Value(*index)),
+                Part::Formula(_) | Part::BodyBytes(_) | Part::BodySha256(_) => {
+                    self.0.push(RequestPart::Computed(Template(vec![part.clone()])));
+                }
             }
         }
     }

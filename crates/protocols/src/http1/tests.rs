@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::request_values::Parameters;
+use prony_load::formula::{Formula, Operator};
 use prony_load::{Body, GeneratedBody, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 
@@ -364,6 +365,47 @@ fn requests_are_written_as_the_standard_says() {
         text(1),
         "POST /p/100 HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 5\r\n\r\nn=100"
     );
+}
+
+#[test]
+fn formulas_are_sent_with_their_numbers_and_the_right_length() {
+    let number = || {
+        Formula::Of(
+            Box::new((Formula::Value(0), Formula::Number(10))),
+            Operator::Times,
+        )
+    };
+    let mut request = request("POST");
+    request.path = Template(vec![Part::Literal("/p/".into()), Part::Formula(number())]);
+    request.headers = vec![Header {
+        name: "X-A".into(),
+        value: Template(vec![Part::Formula(Formula::Number(-1))]),
+    }];
+    request.body = Body::Bytes(Template(vec![
+        Part::Literal("n=".into()),
+        Part::Formula(number()),
+    ]));
+    let parameter = Parameter {
+        name: "n".into(),
+        source: Source::Counter { start: 9 },
+    };
+    let parameters = Parameters::new(&[parameter], 0);
+    let prepared = Http1::prepare(&request, &target()).expect("a good request");
+    for (place, length, text) in [(0, 4, "90"), (1, 5, "100")] {
+        let mut out = Vec::new();
+        prepared.render(parameters.values(place), false, &mut Vec::new(), &mut out);
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            format!(
+                "POST /p/{text} HTTP/1.1\r\nHost: h\r\nX-A: -1\r\nContent-Length: {length}\r\n\r\nn={text}"
+            )
+        );
+    }
+    request.path = Template(vec![Part::Formula(Formula::Number(1))]);
+    assert!(matches!(
+        Http1::prepare(&request, &target()),
+        Err(PrepareError::Path { path, .. }) if path == "…"
+    ));
 }
 
 #[test]

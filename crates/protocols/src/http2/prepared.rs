@@ -213,3 +213,55 @@ fn constant(template: &Template) -> Option<Vec<u8>> {
         bytes
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request_values::Parameters;
+    use prony_load::formula::{Formula, Operator};
+    use prony_load::{ConnectOptions, Parameter, Source};
+
+    #[test]
+    fn formulas_are_sent_with_their_numbers_and_the_right_length() {
+        let number = Formula::Of(
+            Box::new((Formula::Value(0), Formula::Number(10))),
+            Operator::Times,
+        );
+        let request = Request {
+            method: "POST".into(),
+            path: Template(vec![Part::Literal("/p/".into()), Part::Formula(number.clone())]),
+            headers: Vec::new(),
+            body: Body::Bytes(Template(vec![Part::Literal("n=".into()), Part::Formula(number)])),
+        };
+        let target = Target {
+            url: "http://h/".into(),
+            host: "h".into(),
+            port: 80,
+            authority: "h".into(),
+            tls: None,
+            connect: ConnectOptions::default(),
+        };
+        let parameter = Parameter {
+            name: "n".into(),
+            source: Source::Counter { start: 9 },
+        };
+        let parameters = Parameters::new(&[parameter], 0);
+        let prepared = |grpc| {
+            let headers = &[];
+            Http2Request::new(&request, &target, Dialect { headers, grpc }).expect("a good request")
+        };
+        for (place, path, body) in [(0, "/p/90", "n=90"), (1, "/p/100", "n=100")] {
+            let values = parameters.values(place);
+            let (plain, grpc) = (prepared(false), prepared(true));
+            let (mut scratch, mut out) = (Vec::new(), Vec::new());
+            assert_eq!(plain.body(values, &mut scratch), body.as_bytes());
+            plain.value(0, values, body.len(), &mut out);
+            out.push(b' ');
+            plain.value(1, values, body.len(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), format!("{path} {}", body.len()));
+            let mut message = Vec::new();
+            frame(body.as_bytes(), &mut message);
+            assert_eq!(grpc.body(values, &mut scratch), message);
+        }
+    }
+}

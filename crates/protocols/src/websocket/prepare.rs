@@ -94,7 +94,7 @@ impl WebSocketMessage {
             .flat_map(|template| &template.0)
             .map(|part| match part {
                 Part::Literal(bytes) => bytes.as_slice().len(),
-                Part::Value(_) => 0,
+                _ => 0,
             });
         let about = begin.len() + literals.sum::<usize>();
         Ok(Self {
@@ -135,12 +135,8 @@ impl WebSocketMessage {
 /// Finds a placeholder in the parts of a request that open a connection.
 fn find_placeholder(request: &Request) -> Option<PrepareError> {
     if !request.path.is_constant() {
-        let mut shown = Vec::new();
-        request
-            .path
-            .render(&mut shown, |_, out| out.extend_from_slice("…".as_bytes()));
         return Some(PrepareError::Path {
-            path: String::from_utf8_lossy(&shown).into_owned(),
+            path: request_rules::placeholder_text(&request.path),
             reason: "a WebSocket is opened once for many messages: its path may have placeholders only with rooms",
         });
     }

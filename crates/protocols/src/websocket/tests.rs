@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::request_values::Parameters;
+use prony_load::formula::Formula;
 use prony_load::{Body, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 use tungstenite::handshake::derive_accept_key;
@@ -373,7 +374,12 @@ fn values_are_filled_into_messages() {
     }];
     let parameters = Parameters::new(&parameters, 1);
     let mut numbered = request("TEXT", b"");
-    numbered.body = Body::Bytes(Template(vec![Part::Literal("number ".into()), Part::Value(0)]));
+    numbered.body = Body::Bytes(Template(vec![
+        Part::Literal("number ".into()),
+        Part::Value(0),
+        Part::Literal(" or ".into()),
+        Part::Formula(Formula::Value(0)),
+    ]));
     let prepared = WebSocket::prepare(&numbered, &target()).expect("a message");
     let mut bench = TestConnection::with(&[request("TEXT", b"")], &Limits::default());
     bench.out.clear();
@@ -389,7 +395,10 @@ fn values_are_filled_into_messages() {
     }
     assert_eq!(
         bench.sent(),
-        [(TEXT, b"number 7".to_vec()), (TEXT, b"number 100".to_vec())]
+        [
+            (TEXT, b"number 7 or 7".to_vec()),
+            (TEXT, b"number 100 or 100".to_vec())
+        ]
     );
 }
 

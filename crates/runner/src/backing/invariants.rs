@@ -175,7 +175,8 @@ fn number(
         .map_err(failed)?;
     let one = match rows.as_slice() {
         [row] => match row.as_slice() {
-            [value] => value.parse().ok(),
+            [serde_json::Value::String(text)] => text.parse().ok(),
+            [value] => value.as_i64(),
             _ => None,
         },
         _ => None,

@@ -72,7 +72,7 @@ impl BackingProcesses {
     /// The variables that they add to the environment of the service.
     pub fn exports(&self) -> BTreeMap<String, String> {
         let exports = |one: &BackingProcess| {
-            let exports = one.recipe.definition.exports.iter();
+            let exports = one.recipe.definition.env.iter();
             let filled = exports.map(|(name, value)| (name.clone(), one.recipe.address(value, one.port)));
             filled.collect::<Vec<_>>()
         };
@@ -87,10 +87,10 @@ impl BackingProcesses {
     pub(crate) fn query(&mut self, name: &str, query: &str) -> Result<Table, String> {
         let one = self.find(name);
         let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
-        let Some(asked_at) = &one.recipe.definition.asked_at else {
+        let Some(query_url) = &one.recipe.definition.query_url else {
             return Err(format!("{} answers no queries", one.recipe.label()));
         };
-        query::query(&one.recipe.address(asked_at, one.port), query, ANSWER)
+        query::query(&one.recipe.address(query_url, one.port), query, ANSWER)
     }
 
     /// The value of a limit that a contract sets for one of them.
@@ -224,8 +224,8 @@ impl BackingProcess {
         let definition = &self.recipe.definition;
         Ok(match &definition.ready {
             ReadinessCheck::Query(query) => {
-                let asked_at = definition.asked_at.as_deref().unwrap_or_default();
-                query::query(&self.recipe.address(asked_at, self.port), query, ANSWER).is_ok()
+                let query_url = definition.query_url.as_deref().unwrap_or_default();
+                query::query(&self.recipe.address(query_url, self.port), query, ANSWER).is_ok()
             }
             ReadinessCheck::Get(path) => {
                 let status = query::get(
@@ -304,11 +304,11 @@ impl BackingProcess {
 
     fn watch(&mut self) -> Result<(), Failure> {
         let definition = &self.recipe.definition;
-        let (None, Some(query), Some(asked_at)) = (&self.sampler, &definition.watch, &definition.asked_at)
+        let (None, Some(query), Some(query_url)) = (&self.sampler, &definition.watch, &definition.query_url)
         else {
             return Ok(());
         };
-        let started = UsageSampler::start(self.recipe.address(asked_at, self.port), query.clone());
+        let started = UsageSampler::start(self.recipe.address(query_url, self.port), query.clone());
         let watch = started.map_err(|reason| Failure {
             stage: TrialStage::WarmUp,
             ..self.recipe.failed(&format!("cannot be watched: {reason}"))
@@ -324,7 +324,7 @@ impl BackingProcess {
 
     fn fault(&mut self) -> Option<String> {
         let ended = self.ended();
-        let faults = &self.recipe.definition.faults;
+        let faults = &self.recipe.definition.fatal_log;
         let log = self.log(if faults.is_empty() { 0 } else { LINES });
         let is_fault = |line: &&String| faults.iter().any(|fault| fault.is_match(line));
         match (ended, log.iter().find(is_fault)) {
@@ -335,7 +335,7 @@ impl BackingProcess {
     }
 
     fn blame(&self) -> Option<String> {
-        let blames = &self.recipe.definition.blames;
+        let blames = &self.recipe.definition.service_error_log;
         let log = self.log(if blames.is_empty() { 0 } else { LINES });
         blames.iter().find_map(|(pattern, meaning)| {
             let line = log.iter().find(|line| pattern.is_match(line))?;

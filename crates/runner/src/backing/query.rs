@@ -2,13 +2,16 @@
 
 use prony_load::{Body, ConnectOptions, Header, Protocol, Request, Target, Template};
 use prony_protocols::client::Client;
+use serde_json::Value;
 use std::time::{Duration, Instant};
+use tokio_postgres::types::Type;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-/// Column names, and rows of values as text; a NULL is `null`.
-pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
+/// Column names, and rows of typed values.
+pub(super) type Table = (Vec<String>, Vec<Vec<Value>>);
 
-/// Runs a query by the simple query protocol, which returns every value as text.
+/// Runs a query by the simple query protocol, which returns every value as text. Values get the types of their columns, which only
+/// a prepared statement tells; of several statements in one query, all columns are texts.
 pub(super) fn query(url: &str, query: &str, within: Duration) -> Result<Table, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -18,18 +21,26 @@ pub(super) fn query(url: &str, query: &str, within: Duration) -> Result<Table, S
         let answer = async {
             let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
             let driven = tokio::spawn(connection);
+            let prepared = client.prepare(query).await;
+            let columns = prepared.as_ref().map(tokio_postgres::Statement::columns);
+            let types: Vec<Type> = columns
+                .unwrap_or_default()
+                .iter()
+                .map(|column| column.type_().clone())
+                .collect();
+            drop(prepared);
             let messages = client.simple_query(query).await?;
             drop(client);
             // Waits until the session has ended: its connection must not be counted.
             let _ = driven.await;
-            Ok::<_, tokio_postgres::Error>(messages)
+            Ok::<_, tokio_postgres::Error>((types, messages))
         };
         tokio::time::timeout(within, answer).await
     });
     match result {
         Err(_) => Err(format!("`{query}` was not answered within {within:?}")),
         Ok(Err(error)) => Err(format!("`{query}`: {}", error_text(&error))),
-        Ok(Ok(messages)) => Ok(table(&messages)),
+        Ok(Ok((types, messages))) => Ok(table(&types, &messages)),
     }
 }
 
@@ -40,7 +51,7 @@ pub(super) fn error_text(error: &tokio_postgres::Error) -> String {
     }
 }
 
-fn table(messages: &[SimpleQueryMessage]) -> Table {
+fn table(types: &[Type], messages: &[SimpleQueryMessage]) -> Table {
     let (mut columns, mut rows) = (Vec::new(), Vec::new());
     for message in messages {
         match message {
@@ -48,13 +59,31 @@ fn table(messages: &[SimpleQueryMessage]) -> Table {
                 columns = described.iter().map(|column| column.name().to_owned()).collect();
             }
             SimpleQueryMessage::Row(row) => {
-                let values = (0..row.len()).map(|column| row.get(column).unwrap_or("null").to_owned());
-                rows.push(values.collect());
+                let value = |column: usize| match row.get(column) {
+                    None => Value::Null,
+                    Some(text) => typed(types.get(column).unwrap_or(&Type::TEXT), text),
+                };
+                rows.push((0..row.len()).map(value).collect());
             }
             _ => {}
         }
     }
     (columns, rows)
+}
+
+/// A value of a column, as JSON: a number, a boolean, a JSON document, or else a text.
+fn typed(of: &Type, text: &str) -> Value {
+    let parsed = match *of {
+        Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => text.parse::<i64>().ok().map(Value::from),
+        // A number that JSON would write differently stays as it is.
+        Type::FLOAT4 | Type::FLOAT8 | Type::NUMERIC => serde_json::from_str::<Value>(text)
+            .ok()
+            .filter(|number| number.to_string() == text),
+        Type::BOOL => Some(Value::from(text == "t")),
+        Type::JSON | Type::JSONB => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    parsed.unwrap_or_else(|| text.into())
 }
 
 /// The status of the reply to a GET.
@@ -80,4 +109,25 @@ pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option
     let client = Client::new(&target, Protocol::Http1).ok()?;
     let reply = client.ask(&request, Instant::now() + within).ok()?;
     Some(reply.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_have_the_types_of_their_columns() {
+        for (of, text, value) in [
+            (Type::INT8, "9223372036854775807", json!(i64::MAX)),
+            (Type::NUMERIC, "12.5", json!(12.5)),
+            (Type::NUMERIC, "12.50", json!("12.50")),
+            (Type::BOOL, "t", json!(true)),
+            (Type::JSONB, r#"{"a": [1]}"#, json!({ "a": [1] })),
+            (Type::TEXT, "12", json!("12")),
+            (Type::VARCHAR, "null", json!("null")),
+        ] {
+            assert_eq!(typed(&of, text), value, "{of} {text}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod tree;
 mod values;
 
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkersUse};
+use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkerKind};
 use prony_load::Protocol;
 use prony_records::{Fingerprint, Part};
 use serde::Serialize;
@@ -150,7 +150,7 @@ fn run(service: &Service) -> String {
         env: &'a BTreeMap<String, String>,
         start_timeout_ns: u128,
         protocols: &'a [Protocol],
-        workers: WorkersUse,
+        workers: WorkerKind,
     }
     let mut values = Values::default();
     values.add(&Run {
@@ -162,7 +162,8 @@ fn run(service: &Service) -> String {
         env: &service.env,
         start_timeout_ns: service.start_timeout.as_nanos(),
         protocols: &service.protocols,
-        workers: service.workers.uses,
+        // Digests of earlier versions had this for unknown ones.
+        workers: service.workers.kind.unwrap_or(WorkerKind::Threads),
     });
     values.digest()
 }

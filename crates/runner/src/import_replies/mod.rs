@@ -7,7 +7,7 @@ use crate::build::id_of;
 use crate::{BuildOutput, Builder, Failure, Folders, Progress, ServiceRequest, with_service};
 use crate::{Checkout, CommandError, LocalTestbed};
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Service, ServiceOrigin, WorkersUse};
+use prony_config::{Catalogue, Service, ServiceOrigin, WorkerKind};
 use prony_host::Process;
 use prony_load::{Body, Protocol, Request, Target, Template};
 use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, PreparedRequest, Reply};
@@ -127,7 +127,8 @@ fn observe(
         thorough: false,
     };
     // An image receives WORKERS from the trial placement alone.
-    let uses = matches!(service.reached, ServiceOrigin::Run(_)).then_some(service.workers.uses);
+    let is_run = matches!(service.reached, ServiceOrigin::Run(_));
+    let kind = service.workers.kind.filter(|_| is_run);
     with_service(&workbench.bench(catalogue), &request, |ready, subject| {
         let target = &ready[0].target;
         if target.tls.is_some() {
@@ -135,7 +136,7 @@ fn observe(
                 "its replies are compared byte by byte, which is not possible with TLS: use `prony call --url`";
             return Err(Failure::new(TrialStage::Check, text));
         }
-        examine(target, &mut *subject.service, uses)
+        examine(target, &mut *subject.service, kind)
             .map_err(|error| Failure::new(TrialStage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)
@@ -144,7 +145,7 @@ fn observe(
 fn examine(
     target: &Target,
     process: &mut dyn Process,
-    uses: Option<WorkersUse>,
+    kind: Option<WorkerKind>,
 ) -> Result<ObservedReply, ClientError> {
     let client = Client::new(target, Protocol::Http1)?;
     let mut connection = ReplyConnection::open(&client)?;
@@ -165,7 +166,7 @@ fn examine(
     let mut faults = Vec::new();
     faults.extend(request_log(&before, &counts(&log)));
     faults.extend(debug_mode(&log));
-    faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
+    faults.extend(kind.and_then(|kind| lacks_workers(kind, tree.unwrap_or_default())));
     Ok(ObservedReply {
         bytes: first.received,
         headers: first
@@ -253,11 +254,11 @@ fn debug_mode(log: &[String]) -> Option<String> {
 }
 
 /// A fault if there are fewer processes or threads than configured workers.
-fn lacks_workers(uses: WorkersUse, (threads, processes): (Option<u64>, Option<u64>)) -> Option<String> {
-    let (found, of) = match uses {
-        WorkersUse::OneCpu => return None,
-        WorkersUse::Processes => (processes?, "processes"),
-        WorkersUse::Threads | WorkersUse::EventLoops => (threads?, "threads"),
+fn lacks_workers(kind: WorkerKind, (threads, processes): (Option<u64>, Option<u64>)) -> Option<String> {
+    let (found, of) = match kind {
+        WorkerKind::OneCpu => return None,
+        WorkerKind::Processes => (processes?, "processes"),
+        WorkerKind::Threads | WorkerKind::EventLoops => (threads?, "threads"),
     };
     (found < WORKERS)
         .then(|| format!("has {found} {of} where WORKERS={WORKERS}: pass WORKERS to the server in `run`"))
@@ -298,12 +299,12 @@ mod tests {
 
     #[test]
     fn fewer_workers_than_given_are_a_fault_where_more_than_one_can_be_used() {
-        let fault = lacks_workers(WorkersUse::Processes, (Some(40), Some(1))).expect("a fault");
+        let fault = lacks_workers(WorkerKind::Processes, (Some(40), Some(1))).expect("a fault");
         assert!(fault.starts_with("has 1 processes where WORKERS=4"), "{fault}");
-        assert!(lacks_workers(WorkersUse::Threads, (Some(1), Some(9))).is_some());
-        assert_eq!(lacks_workers(WorkersUse::Processes, (Some(4), Some(4))), None);
-        assert_eq!(lacks_workers(WorkersUse::OneCpu, (Some(1), Some(1))), None);
+        assert!(lacks_workers(WorkerKind::Threads, (Some(1), Some(9))).is_some());
+        assert_eq!(lacks_workers(WorkerKind::Processes, (Some(4), Some(4))), None);
+        assert_eq!(lacks_workers(WorkerKind::OneCpu, (Some(1), Some(1))), None);
         // Without numbers there is no finding.
-        assert_eq!(lacks_workers(WorkersUse::Threads, (None, None)), None);
+        assert_eq!(lacks_workers(WorkerKind::Threads, (None, None)), None);
     }
 }

@@ -11,12 +11,22 @@ use crate::CommandError;
 use crate::error::ErrorContext as _;
 use crate::{Folders, room_for};
 use prony_config::Catalogue;
+use prony_config::format::{FileKind, SourceFile};
+use schemars::JsonSchema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The file that makes a folder a project. It may be empty.
 pub const PROJECT_FILE: &str = "prony.toml";
+
+static CATALOGUE_WARNING: OnceLock<String> = OnceLock::new();
+
+/// The warning about files that were left out because they are broken, if a catalogue was read. A command shows it at its end.
+pub fn catalogue_warning() -> Option<&'static str> {
+    CATALOGUE_WARNING.get().map(String::as_str)
+}
 
 /// The project: a folder with `prony.toml`, or with `services/` and `contracts/`.
 #[derive(Debug, Clone)]
@@ -24,14 +34,15 @@ pub struct Checkout {
     pub root: PathBuf,
 }
 
-/// The contents of `prony.toml`.
-#[derive(Debug, Default, serde::Deserialize)]
+/// The settings of a project. All are optional.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Settings {
-    /// The file of the run store, relative to the folder of the project.
+#[schemars(rename = "Project")]
+pub(crate) struct Settings {
+    /// The file that stores the runs, relative to the folder of the project. Default: `.prony/store.db`.
     store: Option<PathBuf>,
     /// The default testbed file, relative to the folder of the project.
-    #[serde(alias = "lab")]
+    #[schemars(extend("x-aliases" = ["lab"]))]
     testbed: Option<PathBuf>,
 }
 
@@ -56,7 +67,11 @@ impl Checkout {
 
     /// Everything that the project defines, and what is shipped with prony.
     pub fn catalogue(&self) -> Result<Catalogue, CommandError> {
-        Ok(Catalogue::read_with(&self.root, Some(&shipped()?))?)
+        let catalogue = Catalogue::read_with(&self.root, Some(&shipped()?))?;
+        if let Some(warning) = catalogue.warning() {
+            let _ = CATALOGUE_WARNING.set(warning);
+        }
+        Ok(catalogue)
     }
 
     /// The file of the run store: the one in `prony.toml`; default: `store.db` in the state folder.
@@ -72,14 +87,10 @@ impl Checkout {
 
     fn settings(&self) -> Result<Settings, CommandError> {
         let file = self.root.join(PROJECT_FILE);
-        let Ok(text) = std::fs::read_to_string(&file) else {
+        if !file.is_file() {
             return Ok(Settings::default());
-        };
-        toml::from_str(&text).map_err(|error| {
-            let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
-            let line = before.matches('\n').count() + 1;
-            CommandError::Input(format!("{}:{line}: {}", file.display(), error.message()))
-        })
+        }
+        Ok(SourceFile::read(&file)?.parse(FileKind::Project)?)
     }
 
     /// The checked-out commit, with `+dirty` if there are changes; `None` if git reports none.

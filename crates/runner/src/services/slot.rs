@@ -13,7 +13,7 @@ use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
 use crate::warm_up::WarmUpResult;
 use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, TrialPlacement};
-use prony_config::{Plan, PlannedTrial, Service, Starts, WorkersUse};
+use prony_config::{Plan, PlannedTrial, Service, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, Placement, Process};
 use prony_load::Target;
 use prony_records::{
@@ -590,10 +590,10 @@ fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
 
 fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {
     let several = placement.service.cpus.len();
-    (service.workers.uses == WorkersUse::OneCpu && several > 1).then(|| {
+    (service.workers.kind == Some(WorkerKind::OneCpu) && several > 1).then(|| {
         let text = format!(
             "it can use one of its {several} CPUs only ({})",
-            service.workers.how
+            service.workers.note
         );
         Warning::new(WarningKind::OneCpu, text)
     })

@@ -55,7 +55,7 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         framework: service.framework.clone(),
         class: service.class.word().to_owned(),
         version: Some(service.version.clone()),
-        workers: Some(service.workers.how.clone()),
+        workers: Some(service.workers.note.clone()).filter(|note| !note.is_empty()),
         note: service.note.clone(),
         pinned: service.pinned,
         formerly: service.formerly.clone(),

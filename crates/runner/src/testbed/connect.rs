@@ -193,7 +193,7 @@ fn reach(
     pods: Option<&Arc<Run>>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Member, HostError> {
-    let binary = entry.program.clone();
+    let binary = entry.binary.clone();
     let mut pod: Option<Pod> = None;
     let transport: Box<dyn Transport> = match &entry.way {
         HostTransport::Here => return here(entry, controller),
@@ -232,8 +232,8 @@ fn reach(
     let program = remote.program();
     let program = program.unwrap_or_else(|| PathBuf::from("prony"));
     let builds: Option<Arc<dyn Host>> = match entry.build {
-        BuildAt::There => None,
-        BuildAt::Here => Some(Arc::new(controller.host.clone())),
+        BuildAt::Host => None,
+        BuildAt::Controller => Some(Arc::new(controller.host.clone())),
     };
     let host = Arc::clone(&remote);
     let mut member = Member::new(&entry.name, host, vec![text(&program)], PathBuf::from("logs"));

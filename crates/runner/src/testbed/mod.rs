@@ -16,7 +16,8 @@ mod preflight;
 mod reconnect;
 
 pub use connect::{Claims, Controller};
-pub use file::{BuildAt, FileError, HostEntry, HostTransport, Roles, TestbedFile};
+pub(crate) use file::TestbedToml;
+pub use file::{BuildAt, HostEntry, HostTransport, Roles, TestbedFile};
 pub use hosts::{Member, Testbed};
 pub use link::{LinkSpeed, measure_link, serve_link};
 pub use network_limit::network_bound;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
+use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, WorkerKind, Workers};
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, TrialStage};
@@ -127,6 +127,7 @@ impl Testbed {
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
                 backing_services: BTreeMap::new(),
+                broken: Vec::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -198,11 +199,11 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         note: None,
         contracts: vec!["hello".to_owned()],
         protocols: vec![Protocol::Http1],
-        documents: Vec::new(),
+        studies: Vec::new(),
         toolchains: Vec::new(),
         workers: Workers {
-            uses: WorkersUse::Threads,
-            how: "one thread".to_owned(),
+            kind: Some(WorkerKind::Threads),
+            note: "one thread".to_owned(),
         },
         build: vec!["true".to_owned()],
         reached: prony_config::ServiceOrigin::Run(format!("exec {TOY} serve {behaviour}")),

@@ -1,7 +1,8 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
 use super::template::{PlaceholderTable, TemplateError};
-use prony_config::contract::{ConfigError, ProtoError, ReflectionError};
+use prony_config::ConfigError;
+use prony_config::contract::{ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;

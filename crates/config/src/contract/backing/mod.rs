@@ -9,13 +9,13 @@ pub use equals::{ReplyCounter, SumTarget};
 
 use crate::ConfigError;
 use crate::format::SourceFile;
-use crate::format::suggestion::known;
+use crate::format::suggestion::{known, suggest};
 use crate::contract::template::is_place;
 use crate::contract::toml::{
-    BackingRequirementToml, ContractToml, FinalInvariantToml, LoadInvariantToml, UpperLimitToml,
-    VariableToml, in_order,
+    BackingRequirementToml, ContractToml, FileToml, InvariantToml, UpperLimitToml, VariableToml, in_order,
 };
 use equals::{Quantity, SumTerm};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub struct BackingRequirement {
     name: String,
     uses: String,
     seed: Vec<PathBuf>,
-    settings: BTreeMap<String, toml::Value>,
+    settings: BTreeMap<String, Value>,
 }
 
 impl BackingRequirement {
@@ -48,7 +48,7 @@ impl BackingRequirement {
     }
 
     /// Further keys, which the backing service defines.
-    pub const fn settings(&self) -> &BTreeMap<String, toml::Value> {
+    pub const fn settings(&self) -> &BTreeMap<String, Value> {
         &self.settings
     }
 }
@@ -138,28 +138,30 @@ impl BackingSpec {
         }
         let mut rows = Vec::new();
         for (name, table) in in_order(&written.rows) {
-            let at = format!("rows.{name}");
-            reader.named(&at, name, table.span())?;
+            let at = format!("`rows.{name}`");
+            reader.named(name, table.span())?;
             rows.push(Rows {
                 name: name.to_owned(),
-                backing_service: reader.queried_backing_service(
+                backing_service: reader.queried(
                     &at,
                     table.get_ref().backing_service.as_ref(),
                     table.span(),
                 )?,
-                query: reader.query(&at, &table.get_ref().query, table.span())?,
+                query: reader.query(&table.get_ref().query, table.span())?,
             });
         }
-        let mut after = Vec::new();
-        for table in &written.after {
-            after.push(reader.after(table)?);
+        let (mut after, mut during) = (Vec::new(), Vec::new());
+        for table in &written.invariant {
+            match reader.invariant(table)? {
+                Invariant::Final(invariant) => after.push(invariant),
+                Invariant::Load(invariant) => during.push(invariant),
+            }
         }
-        let during = written.during.iter().map(|table| reader.during(table));
         Ok(Self {
             backing_services,
             rows,
             after,
-            during: during.collect::<Result<_, _>>()?,
+            during,
             environment: reader.environment()?,
         })
     }
@@ -177,122 +179,67 @@ impl Reader<'_> {
         name: &str,
         keys: &Spanned<BackingRequirementToml>,
     ) -> Result<BackingRequirement, ConfigError> {
-        let at = |key: &str, span: Range<usize>, reason: &str| {
-            Err(self
-                .file
-                .invalid(span, format!("`backing.{name}{key}`: {reason}")))
-        };
-        self.named(&format!("backing.{name}"), name, keys.span())?;
-        let uses = match keys.get_ref().get("use") {
-            None => {
-                return at(
-                    "",
-                    keys.span(),
-                    "no `use`: give the name of a backing service, like `use = \"postgresql\"`",
-                );
+        self.named(name, keys.span())?;
+        let BackingRequirementToml { uses, seed, settings } = keys.get_ref();
+        let mut files = Vec::new();
+        for file in seed {
+            let name = file.get_ref();
+            let is_inside = Path::new(name)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
+            let path = self.folder.join(name);
+            if !is_inside || !path.is_file() {
+                let message = format!("`seed` names `{name}`");
+                let help = "give a file of the contract's folder";
+                return Err(self.file.invalid_with(file.span(), message, help));
             }
-            Some(uses) => match uses.get_ref() {
-                toml::Value::String(text) if !text.is_empty() => text.clone(),
-                _ => {
-                    return at(
-                        ".use",
-                        uses.span(),
-                        "give the name of a backing service, like \"postgresql\"",
-                    );
-                }
-            },
-        };
-        let mut seed = Vec::new();
-        if let Some(files) = keys.get_ref().get("seed") {
-            let wrong = "give a list of files of this folder, like [\"schema.sql\", \"data.sql\"]";
-            let toml::Value::Array(list) = files.get_ref() else {
-                return at(".seed", files.span(), wrong);
-            };
-            for value in list {
-                let Some(name) = value.as_str() else {
-                    return at(".seed", files.span(), wrong);
-                };
-                let inside = Path::new(name)
-                    .components()
-                    .all(|part| matches!(part, Component::Normal(_)));
-                if !inside {
-                    return at(
-                        ".seed",
-                        files.span(),
-                        &format!("{name}: give a file of this folder"),
-                    );
-                }
-                let path = self.folder.join(name);
-                if !path.is_file() {
-                    return at(
-                        ".seed",
-                        files.span(),
-                        &format!("{name}: no such file in this folder"),
-                    );
-                }
-                seed.push(path);
-            }
+            files.push(path);
         }
-        let settings = keys
-            .get_ref()
-            .iter()
-            .filter(|(key, _)| !matches!(key.as_str(), "use" | "seed"))
-            .map(|(key, value)| (key.clone(), value.get_ref().clone()))
-            .collect();
         Ok(BackingRequirement {
             name: name.to_owned(),
-            uses,
-            seed,
-            settings,
+            uses: uses.get_ref().clone(),
+            seed: files,
+            settings: settings
+                .iter()
+                .map(|(key, value)| (key.clone(), value.get_ref().to_json()))
+                .collect(),
         })
     }
 
-    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<FinalInvariant, ConfigError> {
+    fn invariant(&self, table: &Spanned<InvariantToml>) -> Result<Invariant, ConfigError> {
         let written = table.get_ref();
-        let at = format!("after `{}`", written.name);
-        let equals = equals::parse(written.equals.get_ref())
-            .and_then(|terms| {
-                terms.iter().try_for_each(|term| self.operation(term))?;
-                Ok(terms)
-            })
-            .map_err(|reason| {
-                self.file
-                    .invalid(written.equals.span(), format!("{at}: `equals`: {reason}"))
-            })?;
-        Ok(FinalInvariant {
-            name: written.name.clone(),
-            backing_service: self.queried_backing_service(
-                &at,
-                written.backing_service.as_ref(),
-                table.span(),
-            )?,
-            query: self.query(&at, &written.query, table.span())?,
-            written: written.equals.get_ref().clone(),
-            equals,
-        })
-    }
-
-    fn during(&self, table: &Spanned<LoadInvariantToml>) -> Result<LoadInvariant, ConfigError> {
-        let written = table.get_ref();
-        let at = format!("during `{}`", written.name);
-        let connections = match written.connections.get_ref() {
-            UpperLimitToml::Number(0) => {
-                let message =
-                    format!("{at}: `connections` is 0: no service could connect to its backing service");
-                return Err(self.file.invalid(written.connections.span(), message));
+        let at = format!("invariant \"{}\"", written.name);
+        let backing_service = self.queried(&at, written.backing_service.as_ref(), table.span())?;
+        match (&written.query, &written.equals, &written.max_connections) {
+            (Some(query), Some(equals), None) => Ok(Invariant::Final(FinalInvariant {
+                name: written.name.clone(),
+                backing_service,
+                query: self.query(query.get_ref(), query.span())?,
+                written: equals.get_ref().clone(),
+                equals: self.sum(equals)?,
+            })),
+            (None, None, Some(limit)) => Ok(Invariant::Load(LoadInvariant {
+                name: written.name.clone(),
+                backing_service,
+                connections: match limit.get_ref() {
+                    UpperLimitToml::Number(number) => UpperLimit::Number(*number),
+                    UpperLimitToml::Variable(name) => UpperLimit::Variable(name.clone()),
+                },
+            })),
+            _ => {
+                let message = format!("{at} is incomplete");
+                let help = "give `query` and `equals`, for after the load, or `max_connections`, for during the load";
+                Err(self.file.invalid_with(table.span(), message, help))
             }
-            UpperLimitToml::Number(number) => UpperLimit::Number(*number),
-            UpperLimitToml::Variable(name) => UpperLimit::Variable(name.clone()),
-        };
-        Ok(LoadInvariant {
-            name: written.name.clone(),
-            backing_service: self.queried_backing_service(
-                &at,
-                written.backing_service.as_ref(),
-                table.span(),
-            )?,
-            connections,
-        })
+        }
+    }
+
+    fn sum(&self, equals: &Spanned<String>) -> Result<Vec<SumTerm>, ConfigError> {
+        let terms = equals::parse(equals.get_ref()).and_then(|terms| {
+            terms.iter().try_for_each(|term| self.operation(term))?;
+            Ok(terms)
+        });
+        terms.map_err(|reason| self.file.invalid(equals.span(), format!("`equals`: {reason}")))
     }
 
     fn operation(&self, term: &SumTerm) -> Result<(), String> {
@@ -300,21 +247,21 @@ impl Reader<'_> {
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
                 "`{operation}` is not an operation: {}",
-                known(known_operations.keys().map(String::as_str))
+                suggest(known_operations.keys().map(String::as_str), operation)
             )),
             _ => Ok(()),
         }
     }
 
     fn environment(&self) -> Result<BTreeMap<String, String>, ConfigError> {
-        let variables = self.written.environment.iter();
+        let variables = self.written.env.iter();
         variables
             .map(|(name, value)| {
                 let text = match value.get_ref() {
                     VariableToml::Text(text) => text.clone(),
-                    VariableToml::File { file } => {
+                    VariableToml::File(FileToml { file }) => {
                         std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
-                            let message = format!("`environment.{name}`: {file}: {error}");
+                            let message = format!("`env.{name}`: {file}: {error}");
                             self.file.invalid(value.span(), message)
                         })?
                     }
@@ -325,52 +272,59 @@ impl Reader<'_> {
     }
 
     /// Names become environment variables and parts of paths.
-    fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ConfigError> {
+    fn named(&self, name: &str, span: Range<usize>) -> Result<(), ConfigError> {
         if is_place(name) {
             return Ok(());
         }
-        let message = format!("`{at}`: a name consists of lowercase letters, digits and `_`");
+        let message = format!("`{name}` is not a name: use lower-case letters, digits and `_`");
         Err(self.file.invalid(span, message))
     }
 
-    fn query(&self, at: &str, query: &str, span: Range<usize>) -> Result<String, ConfigError> {
+    fn query(&self, query: &str, span: Range<usize>) -> Result<String, ConfigError> {
         let query = query.trim();
         if query.is_empty() {
-            return Err(self
-                .file
-                .invalid(span, format!("`{at}`: `query` is empty: give a query")));
+            return Err(self.file.invalid(span, "`query` is empty"));
         }
         Ok(query.to_owned())
     }
 
     /// The backing service that is queried. It need not be named if there is only one.
-    fn queried_backing_service(
+    fn queried(
         &self,
         at: &str,
         name: Option<&Spanned<String>>,
         span: Range<usize>,
     ) -> Result<String, ConfigError> {
         let all = &self.written.backing_service;
-        let names = || known(all.keys().map(String::as_str));
         match name {
             Some(name) if all.contains_key(name.get_ref()) => Ok(name.get_ref().clone()),
-            Some(name) => Err(self.file.invalid(
-                name.span(),
-                format!("`{at}`: `backing` is `{}`: {}", name.get_ref(), names()),
-            )),
+            Some(name) => {
+                let message = format!("there is no backing service `{}`", name.get_ref());
+                let help = suggest(all.keys().map(String::as_str), name.get_ref());
+                Err(self.file.invalid_with(name.span(), message, help))
+            }
             None => match all.keys().collect::<Vec<_>>().as_slice() {
                 [only] => Ok((*only).clone()),
-                [] => Err(self.file.invalid(
-                    span,
-                    format!("`{at}`: no `[backing.NAME]` in this contract: add one"),
-                )),
-                _ => Err(self.file.invalid(
-                    span,
-                    format!("`{at}`: no `backing`: name the one to query; {}", names()),
-                )),
+                [] => {
+                    let message = format!("{at} queries a backing service, and the contract has none");
+                    let help = "add `[backing_service.NAME]`";
+                    Err(self.file.invalid_with(span, message, help))
+                }
+                _ => {
+                    let message = format!("{at} does not say which backing service to query");
+                    let names = known(all.keys().map(String::as_str));
+                    let help = format!("add `backing_service = …`: {names}");
+                    Err(self.file.invalid_with(span, message, help))
+                }
             },
         }
     }
+}
+
+/// A condition, by when it must hold.
+enum Invariant {
+    Final(FinalInvariant),
+    Load(LoadInvariant),
 }
 
 /// A condition that must hold in the backing service during a load.

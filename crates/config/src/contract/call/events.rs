@@ -1,14 +1,11 @@
 //! Expectations of streamed replies, built from a contract.
 
-use super::generated::item_text;
-use super::{Call, PlaceholderValues};
+use super::{Call, Context, PlaceholderValues};
 use crate::ConfigError;
 use crate::contract::template::constant;
 use crate::contract::toml::{EventToml, EventsToml, TextOrNumber};
-use prony_load::events::{Data, Events, ExactStream, MessageRule};
-use prony_load::{Part, Template};
-use std::ops::Range;
 use crate::format::Spanned;
+use prony_load::events::{Data, Events, ExactStream, MessageRule};
 
 impl Call<'_> {
     /// A stream in which every message is known.
@@ -19,24 +16,20 @@ impl Call<'_> {
     ) -> Result<Events, ConfigError> {
         let (span, events) = (written.span(), written.get_ref());
         let number = |key: &str, number: &TextOrNumber| {
-            let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
-            let text = match number {
-                TextOrNumber::Number(number) => number.to_string(),
-                TextOrNumber::Text(text) => text.clone(),
-            };
-            let template = filling.fill(&text, str::to_owned).map_err(at)?;
+            let template = filling.fill(&Spanned::new(span.clone(), number.text()), Context::Text)?;
             let known = String::from_utf8_lossy(&constant(&template)).into_owned();
             if template.is_constant() && known.parse::<u32>().is_err() {
-                return Err(at(format!("`{known}` is not a whole number")));
+                let message = format!("`{key}` of `events` is \"{known}\": give a whole number");
+                return Err(self.invalid(span.clone(), message));
             }
             Ok(template)
         };
         let whole = ExactStream {
             count: number("count", &events.count)?,
-            each: self.shape("each", &events.each, (&span, filling))?,
+            each: self.message_rule(&events.each, filling)?,
             last: match &events.last {
                 None => None,
-                Some(last) => Some(self.shape("last", last, (&span, filling))?),
+                Some(last) => Some(self.message_rule(last, filling)?),
             },
             gap_us: match &events.gap_us {
                 None => None,
@@ -50,29 +43,25 @@ impl Call<'_> {
         })
     }
 
-    fn shape(
+    fn message_rule(
         &self,
-        key: &str,
         written: &EventToml,
-        (span, filling): (&Range<usize>, &PlaceholderValues<'_>),
+        filling: &PlaceholderValues<'_>,
     ) -> Result<MessageRule, ConfigError> {
-        let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
-        let text = |text: &Option<String>| {
-            let filled = text.as_ref().map(|text| filling.fill(text, str::to_owned));
-            filled.transpose().map_err(at)
+        let text = |text: &Option<Spanned<String>>| {
+            let filled = text.as_ref().map(|text| filling.fill_item(text, Context::Text));
+            filled.transpose()
         };
-        if written.message.is_some() {
-            return Err(at("`message` is only for gRPC: give `json` or `text`".to_owned()));
+        if let Some(message) = &written.message {
+            let text = "`message` is only for gRPC: give `json` or `text`";
+            return Err(self.invalid(message.span(), text));
         }
         let data = match (&written.json, &written.text) {
-            (Some(_), Some(_)) => {
-                return Err(at("give either `json` or `text`".to_owned()));
+            (Some(json), Some(_)) => {
+                let text = "`json` and `text`: an event has one of them";
+                return Err(self.invalid(json.span(), text));
             }
-            (Some(json), None) => {
-                let json = Spanned::new(span.clone(), json.clone());
-                let json = self.json_text("expect.events", &json, filling)?;
-                Some(Data::Json(with_formulas(json)))
-            }
+            (Some(json), None) => Some(Data::Json(filling.json(json, true)?)),
             (None, given) => text(given)?.map(Data::Text),
         };
         Ok(MessageRule {
@@ -81,16 +70,4 @@ impl Call<'_> {
             data,
         })
     }
-}
-
-/// JSON in which the text `"#{= i}"` becomes a number.
-fn with_formulas(json: Template) -> Template {
-    let parts = json.0.into_iter().map(|part| match part {
-        Part::Literal(text) => {
-            let text = String::from_utf8_lossy(text.as_slice()).into_owned();
-            Part::Literal(item_text(&text).as_str().into())
-        }
-        value @ Part::Value(_) => value,
-    });
-    Template(parts.collect())
 }

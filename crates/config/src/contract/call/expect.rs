@@ -1,76 +1,84 @@
 //! Expectations of replies, built from a contract.
 
-use super::{Call, PlaceholderValues};
+use super::{Call, Context, PlaceholderValues};
 use crate::ConfigError;
 use crate::contract::digest;
 use crate::contract::template::is_place;
-use crate::contract::toml::{EchoFormat, ExpectToml, HeaderText, OneOrMany};
+use crate::contract::toml::{ContentEncoding, EchoFormat, ExpectToml, HeaderExpectToml, OneOrMany, Status};
+use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
-    BodyRule, Bytes, Capture, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request,
-    Series, Source, Template,
+    BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
+    Part, Request, Series, Source, Template,
 };
-use crate::format::Spanned;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
+/// The media types of JSON.
+const JSON_TYPE: &str = r"(?i)application/([a-z0-9.+-]+\+)?json[ \t]*(;.*)?";
 
 impl ExpectToml {
+    /// Whether it says nothing but a limit of time.
+    pub(super) fn is_only_within(&self) -> bool {
+        self.within.is_some() && !self.speaks_of_http() && !self.speaks_of_grpc() && !self.echoed
+    }
+
     pub(super) fn speaks_of_http(&self) -> bool {
         self.status.is_some()
-            || self.media_type.is_some()
+            || self.content_type.is_some()
             || !self.headers.is_empty()
             || self.text.is_some()
             || self.file.is_some()
             || self.json.is_some()
-            || self.json_part.is_some()
+            || self.json_contains.is_some()
+            || self.json_not_contains.is_some()
             || self.json_rules.is_some()
             || self.json_list.is_some()
             || self.html_table.is_some()
-            || self.uploaded
-            || self.decoded
-            || self.coding.is_some()
+            || self.content_encoding.is_some()
             || self.json_schema.is_some()
             || self.matches.is_some()
             || self.contains.is_some()
-            || self.html_lines.is_some()
-            || self.header_lines.is_some()
-            || self.integers.is_some()
-            || self.fibonacci.is_some()
-            || self.received.is_some()
+            || self.builtin.is_some()
             || self.events.is_some()
-            || !self.capture.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
         let events = self.events.as_ref().map(Spanned::get_ref);
-        self.grpc.is_some()
+        self.grpc_status.is_some()
             || self.json.is_some()
             || self.message.is_some()
             || events.is_some_and(|events| events.each.message.is_some())
     }
+
+    /// The accepted statuses; 200 by default.
+    fn statuses(&self) -> Vec<u16> {
+        self.status
+            .as_ref()
+            .map_or_else(|| vec![200], |OneOrMany(codes)| Status::codes(codes))
+    }
 }
 
 impl Call<'_> {
-    /// The values that later steps capture from the reply, each with the slot that the sequence assigned to its name.
-    fn takes(
-        &self,
-        expect: &ExpectToml,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<Capture>, ConfigError> {
-        let take = |(name, from): (&String, &Spanned<String>)| {
-            let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
-            if !is_place(name) {
-                return Err(at(
-                    "a placeholder name consists of lowercase letters, digits and _".to_owned(),
-                ));
-            }
-            Ok(Capture {
-                name: name.clone(),
-                slot: filling.slot(name),
-                from: from.get_ref().parse().map_err(at)?,
+    /// The values that later requests use. The slots follow once all of these requests are known.
+    fn captured(&self) -> Result<Vec<Capture>, ConfigError> {
+        self.captures()
+            .map(|(name, from)| {
+                if !is_place(name) {
+                    let message = format!("`{name}` is not the name of a placeholder: use lower-case letters, digits and _");
+                    return Err(self.invalid(from.span(), message));
+                }
+                let from = from
+                    .get_ref()
+                    .origin()
+                    .map_err(|reason| self.invalid(from.span(), reason))?;
+                Ok(Capture {
+                    name: name.clone(),
+                    slot: 0,
+                    from,
+                    encoding: Encoding::default(),
+                })
             })
-        };
-        expect.capture.iter().map(take).collect()
+            .collect()
     }
 
     pub(super) fn http_expectation(
@@ -79,48 +87,44 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ConfigError> {
         let expect = self.expect().get_ref();
+        filling.set_body(&request.body);
         let mut expectation = Expectation {
-            decode: expect.decoded || expect.coding.is_some(),
-            status: expect
-                .status
-                .as_ref()
-                .map_or_else(|| vec![200], |OneOrMany(codes)| codes.clone()),
+            decode: expect.content_encoding.is_some(),
+            status: expect.statuses(),
             grpc_status: None,
             headers: self.header_rules(expect, filling)?,
-            body: self.body_rules(expect, filling)?,
+            body: self.body_rules(expect, (request, filling))?,
             json: self.json_rules(expect, filling)?,
-            take: self.takes(expect, filling)?,
+            take: self.captured()?,
             events: match &expect.events {
                 None => None,
                 Some(events) => Some(self.events(events, filling)?),
             },
         };
-        if expect.uploaded {
-            expectation.body.push(BodyRule::Uploaded(request.body.clone()));
-        }
-        if let Some(line) = &expect.header_lines {
-            expectation.body.extend(header_lines(line.get_ref(), request));
-        }
-        expectation.body.extend(self.part_rules(expect, filling)?);
-        match expect.received {
-            None => {}
-            Some(EchoFormat::Digest) => expectation.headers.push(HeaderRule {
-                name: digest::HEADER.into(),
-                value: HeaderValue::Sha256(digest::canonical(request)),
-            }),
-            Some(EchoFormat::Description) => {
-                let json = digest::description(request).to_string();
-                expectation
-                    .body
-                    .push(BodyRule::Json(Template::literal(json.as_str())));
+        if let Some(builtin) = &expect.builtin {
+            if let Some(line) = &builtin.header_lines {
+                expectation.body.extend(header_lines(line.get_ref(), request));
+            }
+            match builtin.received {
+                None => {}
+                Some(EchoFormat::Digest) => expectation.headers.push(HeaderRule {
+                    name: digest::HEADER.into(),
+                    value: HeaderValue::Sha256(digest::canonical(request)),
+                }),
+                Some(EchoFormat::Description) => {
+                    let json = digest::description(request).to_string();
+                    let rule = BodyRule::Json(Template::literal(json.as_str()));
+                    expectation.body.push(rule);
+                }
             }
         }
+        expectation.body.extend(self.part_rules(expect, filling)?);
         let compiled = expectation
             .compile()
             .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
         if expectation.events.is_some() && compiled.judges_body() {
             let message =
-                "`expect.events` describes the whole body: remove the other keys of `expect` about the body";
+                "`events` describes the whole body: remove the other keys of `expect` about the body";
             return Err(self.invalid(self.expect().span(), message));
         }
         Ok(expectation)
@@ -132,43 +136,42 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<HeaderRule>, ConfigError> {
         let mut rules = Vec::new();
-        if let Some(media_type) = &expect.media_type {
-            rules.push(HeaderRule {
+        let is_json = expect.json.is_some();
+        match expect.content_type.as_deref() {
+            Some("any") => {}
+            Some(media_type) => rules.push(HeaderRule {
                 name: "Content-Type".into(),
-                value: HeaderValue::MediaType(media_type.clone()),
-            });
+                value: HeaderValue::MediaType(media_type.to_owned()),
+            }),
+            None if is_json => rules.push(HeaderRule {
+                name: "Content-Type".into(),
+                value: HeaderValue::Matches(JSON_TYPE.to_owned()),
+            }),
+            None => {}
         }
-        if let Some(codings) = &expect.coding {
-            rules.push(self.coding(codings)?);
+        if let Some(codings) = &expect.content_encoding {
+            rules.extend(coding_rule(&codings.get_ref().0));
         }
         for (name, value) in &expect.headers {
-            let at =
-                |reason: String| self.invalid(value.span(), format!("`expect.headers.{name}`: {reason}"));
-            let value = match value.get_ref() {
-                HeaderText::Absent => HeaderValue::Absent,
-                HeaderText::Texts(texts) => {
-                    let [text] = texts.as_slice() else {
-                        return Err(at(
-                            "give one regular expression, or a text with a placeholder".into()
-                        ));
-                    };
-                    let template = filling.fill(text, str::to_owned).map_err(at)?;
-                    if template == Template::literal(text.as_str()) {
-                        HeaderValue::Matches(text.clone())
-                    } else {
-                        HeaderValue::Equals(template)
-                    }
-                }
-            };
             let rule = HeaderRule {
                 name: name.clone(),
-                value,
+                value: match value.get_ref() {
+                    HeaderExpectToml::Present(false) => HeaderValue::Absent,
+                    HeaderExpectToml::Present(true) => HeaderValue::Matches("(?s).*".to_owned()),
+                    HeaderExpectToml::Matches(pattern) => HeaderValue::Matches(pattern.matches.clone()),
+                    HeaderExpectToml::Text(text) => {
+                        let text = Spanned::new(value.span(), text.clone());
+                        HeaderValue::Equals(filling.fill(&text, Context::Header)?)
+                    }
+                },
             };
             let alone = Expectation {
                 headers: vec![rule.clone()],
                 ..Expectation::default()
             };
-            alone.compile().map_err(|error| at(error.to_string()))?;
+            alone
+                .compile()
+                .map_err(|error| self.invalid(value.span(), format!("`{name}`: {error}")))?;
             rules.push(rule);
         }
         Ok(rules)
@@ -177,21 +180,29 @@ impl Call<'_> {
     fn body_rules(
         &self,
         expect: &ExpectToml,
-        filling: &PlaceholderValues<'_>,
+        (request, filling): (&Request, &PlaceholderValues<'_>),
     ) -> Result<Vec<BodyRule>, ConfigError> {
         let mut rules = Vec::new();
         if let Some(text) = &expect.text {
-            rules.push(BodyRule::Exact(self.filled("expect.text", text, filling)?));
+            rules.push(BodyRule::Exact(filling.fill(text, Context::Text)?));
         }
         if let Some(file) = &expect.file {
             rules.push(BodyRule::Exact(self.file_text(file, filling)?));
         }
         if let Some(json) = &expect.json {
-            rules.push(BodyRule::Json(self.json_text("expect.json", json, filling)?));
+            rules.push(if is_upload(json) {
+                // The digest of the part that is the same for all requests is computed once.
+                BodyRule::Uploaded(request.body.clone())
+            } else {
+                BodyRule::Json(self.expected_json("json", json, filling)?)
+            });
         }
-        if let Some(json) = &expect.json_part {
-            rules.push(BodyRule::JsonPart(self.json_text(
-                "expect.json_part",
+        if let Some(json) = &expect.json_contains {
+            rules.push(BodyRule::JsonPart(self.expected_json("json_contains", json, filling)?));
+        }
+        if let Some(json) = &expect.json_not_contains {
+            rules.push(BodyRule::JsonNotContains(self.expected_json(
+                "json_not_contains",
                 json,
                 filling,
             )?));
@@ -205,16 +216,29 @@ impl Call<'_> {
         if let Some(schema) = &expect.json_schema {
             rules.push(self.json_schema(schema)?);
         }
+        let Some(builtin) = &expect.builtin else {
+            return Ok(rules);
+        };
         for (series, n) in [
-            (Series::Integers, &expect.integers),
-            (Series::Fibonacci, &expect.fibonacci),
+            (Series::Integers, &builtin.integers),
+            (Series::Fibonacci, &builtin.fibonacci),
         ] {
             if let Some(n) = n {
-                let template = self.filled("the number of a series", n, filling)?;
-                rules.push(series_rule(series, template, filling));
+                rules.push(series_rule(series, filling.fill(n, Context::Text)?, filling));
             }
         }
         Ok(rules)
+    }
+
+    fn expected_json(
+        &self,
+        key: &str,
+        json: &SpannedValue,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ConfigError> {
+        let template = filling.json(json, false)?;
+        self.verify_json(key, json.span(), &template)?;
+        Ok(template)
     }
 
     /// Rules for single values of a JSON reply.
@@ -227,11 +251,11 @@ impl Call<'_> {
         for text in several(expect.json_rules.as_ref()) {
             let at = |reason: String| {
                 let written = text.get_ref();
-                self.invalid(text.span(), format!("`expect.json_rules`: {written}: {reason}"))
+                self.invalid(text.span(), format!("`json_rules`: {written}: {reason}"))
             };
             let rule = JsonRule::read(text.get_ref(), |value| {
                 let value = Spanned::new(text.span(), value.to_owned());
-                self.filled("expect.json_rules", &value, filling)
+                filling.fill(&value, Context::Text)
             });
             let rule = rule.map_err(|error| match error {
                 JsonRuleError::Value(error) => error,
@@ -255,18 +279,11 @@ impl Call<'_> {
     ) -> Result<Vec<BodyRule>, ConfigError> {
         let mut rules = Vec::new();
         for text in several(expect.contains.as_ref()) {
-            rules.push(BodyRule::Contains(self.filled(
-                "expect.contains",
-                &text,
-                filling,
-            )?));
+            rules.push(BodyRule::Contains(filling.fill(&text, Context::Text)?));
         }
-        for text in several(expect.html_lines.as_ref()) {
-            rules.push(BodyRule::HtmlLine(self.filled(
-                "expect.html_lines",
-                &text,
-                filling,
-            )?));
+        let lines = expect.builtin.as_ref().and_then(|builtin| builtin.html_lines.as_ref());
+        for text in several(lines) {
+            rules.push(BodyRule::HtmlLine(filling.fill(&text, Context::Text)?));
         }
         for pattern in several(expect.matches.as_ref()) {
             let rule = BodyRule::Matches(pattern.get_ref().clone());
@@ -276,7 +293,7 @@ impl Call<'_> {
             };
             alone
                 .compile()
-                .map_err(|error| self.invalid(pattern.span(), format!("`expect.matches`: {error}")))?;
+                .map_err(|error| self.invalid(pattern.span(), format!("`matches`: {error}")))?;
             rules.push(rule);
         }
         Ok(rules)
@@ -296,7 +313,7 @@ fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
 /// The exact text if the number is known, a table of texts if they are few, else the rule itself.
 fn series_rule(series: Series, n: Template, filling: &PlaceholderValues<'_>) -> BodyRule {
     // In a check, the rule itself names the wrong number, and speed does not matter.
-    if !filling.for_load {
+    if !filling.is_for_load() {
         return BodyRule::Series { series, n };
     }
     if n.is_constant() {
@@ -308,8 +325,8 @@ fn series_rule(series: Series, n: Template, filling: &PlaceholderValues<'_>) -> 
         }
     }
     if let [Part::Value(parameter)] = n.0.as_slice() {
-        let range = filling
-            .parameters
+        let parameters = filling.parameters();
+        let range = parameters
             .get(*parameter)
             .and_then(|parameter| match parameter.source {
                 Source::Range { low, high } | Source::Random { low, high } => Some((low, high)),
@@ -362,4 +379,37 @@ fn header_lines(line: &str, request: &Request) -> Vec<BodyRule> {
             BodyRule::HtmlLine(text.build())
         })
         .collect()
+}
+
+/// The rule that the header names one of these codings, or is absent if that is allowed.
+fn coding_rule(codings: &[ContentEncoding]) -> Option<HeaderRule> {
+    if codings.contains(&ContentEncoding::Any) {
+        return None;
+    }
+    let names: Vec<&str> = codings.iter().map(|coding| coding.name()).collect();
+    let pattern = format!("(?i:{})", names.join("|"));
+    Some(HeaderRule {
+        name: "Content-Encoding".into(),
+        value: if codings.contains(&ContentEncoding::Identity) {
+            HeaderValue::MatchesIfThere(pattern)
+        } else {
+            HeaderValue::Matches(pattern)
+        },
+    })
+}
+
+/// Whether the expected JSON is the length and the digest of the request's body.
+fn is_upload(json: &SpannedValue) -> bool {
+    let TomlValue::Table(members) = json.get_ref() else {
+        return false;
+    };
+    members.len() == 2
+        && members.iter().all(|(name, value)| {
+            let expected = match name.get_ref().as_str() {
+                "bytes" => "{body.bytes}",
+                "sha256" => "{body.sha256}",
+                _ => return false,
+            };
+            matches!(value.get_ref(), TomlValue::Text(text) if text == expected)
+        })
 }

@@ -1,78 +1,26 @@
-//! Generated and computed bodies: JSON with placeholders, lists by formulas, HTML tables, and bodies of a given length.
+//! Generated and computed bodies: lists by formulas, HTML tables, and bodies of a given length.
 
 use super::draw::BODY_END;
-use super::{Call, PlaceholderValues};
+use super::{Bindings, Call, Context, PlaceholderValues, Slots};
 use crate::ConfigError;
-use crate::format::suggestion::known;
-use crate::contract::template::{Bindings, Builder, constant, is_place};
-use crate::contract::toml::{
-    GeneratedBodyToml, HtmlTableToml, ListToml, OneOrMany, TableRowsToml, TextOrNumber,
-};
-use prony_load::{BodyRule, GeneratedBody, HeaderRule, HeaderValue, HtmlTable, List, Template};
-use serde_json::Value;
+use crate::contract::template::constant;
+use crate::contract::source::text_of;
+use crate::contract::toml::{GeneratedBodyToml, HtmlTableToml, ListToml, TableRowsToml, TextOrNumber};
 use crate::format::Spanned;
+use crate::format::suggestion::suggest;
+use prony_load::{BodyRule, GeneratedBody, HtmlTable, List, Template};
 
 /// The longest generated body, bytes.
 const LONGEST: u64 = 64 << 20;
 
 impl Call<'_> {
-    /// A value as JSON text with its placeholders filled. The text `#{name}` becomes the value as JSON, without quotes.
-    pub(super) fn json_text(
-        &self,
-        key: &str,
-        value: &Spanned<toml::Value>,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ConfigError> {
-        let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
-        let text = self.value(key, value, filling)?.to_string();
-        let mut builder = Builder::default();
-        let mut rest = text.as_str();
-        let mut bare = false;
-        while let Some((before, place, after)) = bare_place(rest) {
-            builder.template(&filling.fill(before, quoted).map_err(at)?);
-            builder.template(&filling.fill(place, str::to_owned).map_err(at)?);
-            (rest, bare) = (after, true);
-        }
-        builder.template(&filling.fill(rest, quoted).map_err(at)?);
-        let template = builder.build();
-        if bare && template.is_constant() {
-            let json = constant(&template);
-            serde_json::from_slice::<Value>(&json).map_err(|error| {
-                at(format!(
-                    "not JSON once its placeholders are filled ({error}): {}",
-                    prony_load::excerpt(&json)
-                ))
-            })?;
-        }
-        Ok(template)
-    }
-
-    /// The rule that the header names one of these codings, or is absent if that is allowed.
-    pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ConfigError> {
-        const KNOWN: [&str; 5] = ["gzip", "br", "zstd", "deflate", "identity"];
-        let OneOrMany(names) = codings.get_ref();
-        if let Some(name) = names.iter().find(|name| !KNOWN.contains(&name.as_str())) {
-            let message = format!("`expect.coding` names `{name}`: {}", known(KNOWN));
-            return Err(self.invalid(codings.span(), message));
-        }
-        let pattern = format!("(?i:{})", names.join("|"));
-        let may_be_none = names.iter().any(|name| name == "identity");
-        Ok(HeaderRule {
-            name: "Content-Encoding".into(),
-            value: if may_be_none {
-                HeaderValue::MatchesIfThere(pattern)
-            } else {
-                HeaderValue::Matches(pattern)
-            },
-        })
-    }
-
     /// The length of the body in bytes, if it is generated.
     pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ConfigError> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
         };
-        self.bytes(written, &PlaceholderValues::for_case(bindings))
+        let slots = Slots::default();
+        self.bytes(written, &PlaceholderValues::for_case(self.contract, bindings, &slots))
             .map(Some)
     }
 
@@ -81,19 +29,13 @@ impl Call<'_> {
         written: &Spanned<GeneratedBodyToml>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<u64, ConfigError> {
-        let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes`: {reason}"));
+        let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes` is {reason}"));
         let bytes = match &written.get_ref().bytes {
             TextOrNumber::Number(bytes) => *bytes,
             TextOrNumber::Text(text) => {
-                let template = filling.fill(text, str::to_owned).map_err(at)?;
-                if !template.is_constant() {
-                    return Err(at(
-                        "it would differ between requests: set its placeholder in the workload".to_owned(),
-                    ));
-                }
-                let text = String::from_utf8_lossy(&constant(&template)).into_owned();
+                let text = filling.known_text(&Spanned::new(written.span(), text.clone()))?;
                 text.parse()
-                    .map_err(|_| at(format!("`{text}` is not a number of bytes")))?
+                    .map_err(|_| at(format!("\"{text}\": give a number of bytes")))?
             }
         };
         if bytes > LONGEST {
@@ -109,12 +51,8 @@ impl Call<'_> {
     ) -> Result<GeneratedBody, ConfigError> {
         let bytes = self.bytes(written, filling)?;
         let chunk = written.get_ref().chunk;
-        if chunk == Some(0) {
-            return Err(self.invalid(written.span(), "`generated.chunk` is 0: give at least 1"));
-        }
-        let end = filling
-            .fill(&format!("{{{BODY_END}}}"), str::to_owned)
-            .map_err(|reason| self.invalid(written.span(), reason))?;
+        let end = Spanned::new(written.span(), format!("{{{BODY_END}}}"));
+        let end = filling.fill(&end, Context::Text)?;
         let end = if end.is_constant() {
             let mut end = constant(&end);
             end.truncate(usize::from(GeneratedBody::end_length(bytes)));
@@ -130,25 +68,19 @@ impl Call<'_> {
         written: &Spanned<ListToml>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ConfigError> {
-        let at = |reason: String| self.invalid(written.span(), format!("`expect.json_list`: {reason}"));
         let list = written.get_ref();
-        let item = Spanned::new(written.span(), list.item.clone());
-        let item = self.value("expect.json_list.item", &item, filling)?.to_string();
-        let (front, back) = match &list.member {
-            None => ("[".to_owned(), "]"),
-            Some(name) => (format!("{{{}:[", Value::from(name.as_str())), "]}"),
-        };
-        let words = self.contract.written.words.iter().map(|(name, words)| {
-            let words = words.iter().map(|word| quoted(word)).collect();
-            (name.clone(), words)
-        });
+        if let Some(at) = list.at.as_ref().filter(|at| !at.get_ref().starts_with('/')) {
+            let pointer = at.get_ref().trim_start_matches('$').trim_start_matches('.');
+            let message = format!("`at` is \"{}\": write the JSON Pointer /{}", at.get_ref(), pointer.replace('.', "/"));
+            return Err(self.invalid(at.span(), message));
+        }
+        let number = |text: String| filling.fill(&Spanned::new(written.span(), text), Context::Text);
         Ok(BodyRule::List(List {
-            from: filling.fill(&list.from, str::to_owned).map_err(at)?,
-            count: filling.fill(&list.count, str::to_owned).map_err(at)?,
-            front,
-            item: item_text(&item),
-            back: back.to_owned(),
-            words: words.collect(),
+            first: number(list.first.as_ref().map_or_else(|| "1".to_owned(), TextOrNumber::text))?,
+            count: number(list.count.text())?,
+            each: filling.json(&list.each, true)?,
+            at: list.at.as_ref().map(|at| at.get_ref().clone()),
+            only: list.only,
         }))
     }
 
@@ -157,7 +89,7 @@ impl Call<'_> {
         written: &Spanned<HtmlTableToml>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ConfigError> {
-        let at = |reason: String| self.invalid(written.span(), format!("`expect.html_table`: {reason}"));
+        let at = |reason: String| self.invalid(written.span(), format!("`html_table`: {reason}"));
         let table = written.get_ref();
         let rows = match &table.rows {
             None => Vec::new(),
@@ -166,8 +98,10 @@ impl Call<'_> {
         };
         let mut more = Vec::new();
         for row in &table.more {
-            let cells = row.iter().map(|cell| filling.fill(cell, str::to_owned));
-            more.push(cells.collect::<Result<Vec<_>, _>>().map_err(at)?);
+            let cells = row
+                .iter()
+                .map(|cell| filling.fill(&Spanned::new(written.span(), cell.clone()), Context::Text));
+            more.push(cells.collect::<Result<Vec<_>, _>>()?);
         }
         let columns = table.header.len();
         if rows.iter().any(|row| row.len() != columns) || more.iter().any(|row| row.len() != columns) {
@@ -177,8 +111,8 @@ impl Call<'_> {
             None => None,
             Some(name) => {
                 let place = table.header.iter().position(|known| known == name);
-                let allowed = known(table.header.iter().map(String::as_str));
-                Some(place.ok_or_else(|| at(format!("`sort` is `{name}`: {allowed}")))?)
+                let help = suggest(table.header.iter().map(String::as_str), name);
+                Some(place.ok_or_else(|| at(format!("`sort` is \"{name}\": {help}")))?)
             }
         };
         Ok(BodyRule::HtmlTable(HtmlTable {
@@ -194,10 +128,8 @@ impl Call<'_> {
     fn named_rows(&self, name: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
-            return Err(format!(
-                "no `[rows.{name}]`: {}",
-                known(all.iter().map(crate::contract::Rows::name))
-            ));
+            let help = suggest(all.iter().map(crate::contract::Rows::name), name);
+            return Err(format!("no `[rows.{name}]`: {help}"));
         }
         let Some(table) = self.tables().get(name) else {
             return Ok(Vec::new());
@@ -205,52 +137,11 @@ impl Call<'_> {
         let mut places = Vec::new();
         for column in columns {
             places.push(table.column(column).ok_or_else(|| {
-                let allowed = known(table.columns.iter().map(String::as_str));
-                format!("`rows.{name}` has no column `{column}`: {allowed}")
+                let help = suggest(table.columns.iter().map(String::as_str), column);
+                format!("`rows.{name}` has no column `{column}`: {help}")
             })?);
         }
-        let cells = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+        let cells = |row: &Vec<serde_json::Value>| places.iter().map(|place| text_of(&row[*place])).collect();
         Ok(table.rows.iter().map(cells).collect())
     }
-}
-
-/// A text as it appears between the quotes of JSON.
-fn quoted(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-/// The first `"#{name}"` of a JSON text: the text before it, `{name}`, and the text after it.
-fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
-    let mut from = 0;
-    loop {
-        let at = from + text[from..].find("\"#{")?;
-        let inner = &text[at + 2..];
-        if let Some(end) = inner.find('}')
-            && is_place(&inner[1..end])
-            && let Some(after) = inner[end + 1..].strip_prefix('"')
-        {
-            return Some((&text[..at], &inner[..=end], after));
-        }
-        from = at + 3;
-    }
-}
-
-/// The text of an item, in which `"#{= i}"` becomes a number.
-pub(super) fn item_text(json: &str) -> String {
-    let mut out = String::new();
-    let mut rest = json;
-    while let Some((before, after)) = rest.split_once("\"#{=") {
-        out.push_str(before);
-        if let Some((formula, after)) = after.split_once("}\"") {
-            out.push_str("{=");
-            out.push_str(formula);
-            out.push('}');
-            rest = after;
-        } else {
-            out.push_str("\"#{=");
-            rest = after;
-        }
-    }
-    out + rest
 }

@@ -1,17 +1,18 @@
 //! Calls of gRPC: the request and the expected reply.
 
-use super::{Call, PlaceholderValues, value};
+use super::{Call, PlaceholderValues};
 use crate::ConfigError;
-use crate::format::suggestion::known;
-use crate::contract::template::constant;
+use crate::format::suggestion::suggest;
+use crate::contract::proto::{MessageText, encode};
 use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
 use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
-use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::ops::Range;
-use crate::format::Spanned;
+use crate::format::{Spanned, SpannedValue, TomlValue};
 
 /// Names of the status codes of gRPC, by number.
 const GRPC_CODES: [&str; 17] = [
@@ -89,11 +90,39 @@ impl Call<'_> {
         method: &MethodDescriptor,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
-        let (value, span) = match &self.written.message {
-            Some(message) => (self.value("message", message, filling)?, message.span()),
-            None => (Value::Object(serde_json::Map::new()), self.span.clone()),
+        let nothing = Spanned::new(self.span.clone(), TomlValue::Table(Vec::new()));
+        let value = self.written.message.as_ref().unwrap_or(&nothing);
+        self.encoded(&method.input(), value, "message", filling)
+    }
+
+    /// A message whose texts may have placeholders.
+    fn encoded(
+        &self,
+        kind: &MessageDescriptor,
+        value: &SpannedValue,
+        key: &str,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ConfigError> {
+        // The parameters that the texts use, and errors of their names.
+        let used = RefCell::new(BTreeSet::new());
+        let note = |index: usize| {
+            used.borrow_mut().insert(index);
+            String::new()
         };
-        value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))
+        filling.message_value(value, None, &note)?;
+        let used: Vec<usize> = used.into_inner().into_iter().collect();
+        let parameters = filling.parameters();
+        let text = MessageText {
+            kind,
+            parameters: &parameters,
+        };
+        let filled = |letters: &dyn Fn(usize) -> String| {
+            filling
+                .message_value(value, None, letters)
+                .map_err(|error| error.to_string())
+        };
+        text.encode(&used, filled)
+            .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
     }
 
     pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ConfigError> {
@@ -135,12 +164,7 @@ impl Call<'_> {
         };
         let (count, _) = self.known_number(&messages.count, ("messages.count", written.span()), filling)?;
         Ok(Messages {
-            each: self.numbered(
-                kind,
-                (&messages.each, count),
-                ("messages.each", written.span()),
-                filling,
-            )?,
+            each: self.numbered(kind, (&messages.each, count), "messages.each", filling)?,
             unanswered,
         })
     }
@@ -152,38 +176,39 @@ impl Call<'_> {
         (key, span): MessageLocation<'_>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<(u32, Template), ConfigError> {
-        let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
-        let text = match number {
-            TextOrNumber::Number(number) => number.to_string(),
-            TextOrNumber::Text(text) => text.clone(),
-        };
-        let template = filling.fill(&text, str::to_owned).map_err(at)?;
-        if !template.is_constant() {
-            return Err(at(
-                "it would differ between requests: set its placeholder in the workload".to_owned(),
-            ));
-        }
-        let text = String::from_utf8_lossy(&constant(&template)).into_owned();
-        let number = text.parse::<u32>();
-        let number = number.map_err(|_| at(format!("`{text}` is not a whole number")))?;
-        Ok((number, template))
+        let text = filling.known_text(&Spanned::new(span.clone(), number.text()))?;
+        let number = text.parse::<u32>().map_err(|_| {
+            self.invalid(span, format!("`{key}` is \"{text}\": give a whole number"))
+        })?;
+        Ok((number, Template::literal(text.as_str())))
     }
 
     /// A number of encoded messages; in their formulas, `i` is the number of the message, from 1.
     fn numbered(
         &self,
         kind: &MessageDescriptor,
-        (each, count): (&toml::Value, u32),
-        (key, span): MessageLocation<'_>,
+        (each, count): (&SpannedValue, u32),
+        key: &str,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<Bytes>, ConfigError> {
-        let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
+        let at = |reason: String| self.invalid(each.span(), format!("`{key}`: {reason}"));
         if count > MOST_MESSAGES {
             return Err(at(format!("{count} messages: give at most {MOST_MESSAGES}")));
         }
-        let each = self.value(key, &Spanned::new(span.clone(), each.clone()), filling)?;
-        let messages = value::numbered(kind, &each, count, filling).map_err(at)?;
-        Ok(messages.into_iter().map(Bytes).collect())
+        let differs = Cell::new(false);
+        let note = |_: usize| {
+            differs.set(true);
+            "1".to_owned()
+        };
+        let one = |i| {
+            let value = filling.message_value(each, Some(i), &note)?;
+            encode(kind, &value).map(Bytes).map_err(at)
+        };
+        let messages = (1..=i64::from(count)).map(one).collect::<Result<_, _>>()?;
+        if differs.get() {
+            return Err(at("a value would differ between requests: set it in the workload".to_owned()));
+        }
+        Ok(messages)
     }
 
     fn grpc_expectation(
@@ -192,14 +217,15 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ConfigError> {
         let expect = self.expect().get_ref();
-        let status = match &expect.grpc {
+        let status = match &expect.grpc_status {
             None => 0,
             Some(name) => GRPC_CODES
                 .iter()
                 .position(|known| known == name.get_ref())
                 .ok_or_else(|| {
-                    let message = format!("`expect.grpc` is `{}`: {}", name.get_ref(), known(GRPC_CODES));
-                    self.invalid(name.span(), message)
+                    let message = format!("`grpc_status` is \"{}\"", name.get_ref());
+                    let help = suggest(GRPC_CODES, name.get_ref());
+                    self.contract.file.invalid_with(name.span(), message, help)
                 })?,
         };
         // An error has no message.
@@ -211,25 +237,23 @@ impl Call<'_> {
                 return Err(self.invalid(self.expect().span(), message));
             }
             Some(events) => {
-                return Err(self.invalid(events.span(), "`expect.events`: the reply is not a stream"));
+                return Err(self.invalid(events.span(), "`events`: the reply is not a stream"));
             }
             None => None,
         };
-        let message = expect.message.as_ref().map(|value| ("expect.message", value));
-        let json = expect.json.as_ref().map(|value| ("expect.json", value));
+        let message = expect.message.as_ref().map(|value| ("message", value));
+        let json = expect.json.as_ref().map(|value| ("json", value));
         let message = message.or(json).filter(|_| status == 0);
         if let (Some((key, value)), true) = (message, is_stream) {
-            let message = format!("`{key}`: the reply is a stream: use `expect.events`");
+            let message = format!("`{key}`: the reply is a stream: use `events`");
             return Err(self.invalid(value.span(), message));
         }
         let mut body = Vec::new();
         if let Some((key, value)) = message {
-            let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
-            let wanted = value::worked_out(&self.value(key, value, filling)?, 0, filling).map_err(at)?;
             body.push(BodyRule::Protobuf {
                 schema: self.schema(),
                 message: method.output().full_name().to_owned(),
-                equals: value::message(&method.output(), &wanted, filling).map_err(at)?,
+                equals: self.encoded(&method.output(), value, key, filling)?,
             });
         }
         Ok(Expectation {
@@ -262,23 +286,22 @@ impl Call<'_> {
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
             let message =
-                "for gRPC, `expect.events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+                "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
         let (count, count_text) =
-            self.known_number(&events.count, ("expect.events.count", span.clone()), filling)?;
+            self.known_number(&events.count, ("events.count", span.clone()), filling)?;
         let gap = match &events.gap_us {
             None => None,
             Some(gap) => Some(
-                self.known_number(gap, ("expect.events.gap_us", span.clone()), filling)?
+                self.known_number(gap, ("events.gap_us", span), filling)?
                     .1,
             ),
         };
-        let place = ("expect.events.each.message", span);
         let encoded = EncodedMessages {
             schema: self.schema(),
             message: method.output().full_name().to_owned(),
-            equals: self.numbered(&method.output(), (message, count), place, filling)?,
+            equals: self.numbered(&method.output(), (message, count), "events.each.message", filling)?,
         };
         Ok(Events {
             whole: Some(ExactStream {

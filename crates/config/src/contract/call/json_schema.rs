@@ -1,11 +1,11 @@
 //! `json_schema`: a schema that a reply must match, inline or from a file of the contract.
 
-use super::{Call, as_json};
+use super::Call;
 use crate::ConfigError;
 use prony_load::{BodyRule, Expectation};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use crate::format::Spanned;
+use crate::format::{SpannedValue, TomlValue};
 
 /// Removes the definitions that the schema at `pointer` does not reference: every operation passes its own to the generator.
 fn only_reached(file: &mut Value, pointer: &str) {
@@ -52,11 +52,11 @@ const FILE: &str = "prony:///json_schema";
 
 impl Call<'_> {
     /// `"FILE"`, `"FILE#/POINTER"`, or the schema itself as a table.
-    pub(super) fn json_schema(&self, written: &Spanned<toml::Value>) -> Result<BodyRule, ConfigError> {
-        let at = |reason: String| self.invalid(written.span(), format!("`expect.json_schema`: {reason}"));
+    pub(super) fn json_schema(&self, written: &SpannedValue) -> Result<BodyRule, ConfigError> {
+        let at = |reason: String| self.invalid(written.span(), format!("`json_schema`: {reason}"));
         let schema = match written.get_ref() {
-            toml::Value::String(name) => self.schema_of_file(name).map_err(at)?,
-            table @ toml::Value::Table(_) => as_json(table).map_err(at)?,
+            TomlValue::Text(name) => self.schema_of_file(name).map_err(at)?,
+            table @ TomlValue::Table(_) => table.to_json(),
             _ => {
                 return Err(at(
                     "give a file of this folder, `\"schema.json\"` or `\"schemas.json#/$defs/Pet\"`, or a table".into(),

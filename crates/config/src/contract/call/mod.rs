@@ -7,29 +7,26 @@ mod generated;
 mod grpc;
 mod json_schema;
 mod placeholders;
-mod value;
 mod websocket;
 
 pub(crate) use draw::BODY_END;
 pub use grpc::grpc_code_name;
-pub(crate) use placeholders::PlaceholderValues;
-pub(crate) use value::as_json;
+pub(crate) use placeholders::{Bindings, BoundValue, Context, PlaceholderValues, Slots};
 pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
-use crate::format::suggestion::known;
-use crate::contract::source::SourceToml;
-use crate::contract::template::{BoundValue, constant};
-use crate::contract::toml::{CallToml, ExpectToml, HeaderText};
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::source::SourceToml;
+use crate::contract::template::constant;
+use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
+use crate::format::Spanned;
+use crate::format::suggestion::suggest;
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use crate::format::Spanned;
 
 /// A call, completed with the keys of its operation.
 #[derive(Clone)]
@@ -38,6 +35,10 @@ pub(crate) struct Call<'a> {
     pub(crate) written: CallToml,
     /// Whether the call uses keys that only HTTP has.
     http_only: bool,
+    /// Captures of its operation that a call with an expectation of its own inherits: only what later calls use is captured.
+    optional: BTreeSet<String>,
+    /// The operations that must be called before.
+    pub(crate) needs: Vec<Spanned<String>>,
     span: Range<usize>,
 }
 
@@ -54,18 +55,27 @@ impl Contract {
         let changes_grpc =
             own.grpc.is_some() || own.message.is_some() || own.messages.is_some() || own.deadline.is_some();
         let operation = own.operation.take();
+        let has_own_expect = own.expect.is_some() || own.http.is_some() || own.grpc.is_some();
+        let mut optional = BTreeSet::new();
+        let mut needs = Vec::new();
         if let Some(name) = &operation {
             let base = self.written.operation.get(name.get_ref()).ok_or_else(|| {
-                let allowed = known(self.written.operation.keys().map(String::as_str));
-                self.invalid(
-                    name.span(),
-                    format!("`operation` is `{}`: {allowed}", name.get_ref()),
-                )
+                let names = self.written.operation.keys().map(String::as_str);
+                let help = suggest(names, name.get_ref());
+                let message = format!("there is no operation `{}`", name.get_ref());
+                self.file.invalid_with(name.span(), message, help)
             })?;
+            if has_own_expect {
+                optional.extend(base.get_ref().capture.keys().cloned());
+            }
+            needs.clone_from(&base.get_ref().needs);
             complete(&mut own, base.get_ref().into());
         }
+        if let Some(own) = call.get_ref().capture.as_ref() {
+            optional.retain(|name| !own.contains_key(name));
+        }
         for (name, token) in &self.tokens.shared {
-            let source = || Spanned::new(call.span(), SourceToml::One(token.clone()));
+            let source = || Spanned::new(call.span(), SourceToml::One(token.as_str().into()));
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
@@ -78,13 +88,15 @@ impl Contract {
         };
         let says = expect.get_ref();
         if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
-            let message = "`expect` is empty: give at least `status`, or `grpc`";
+            let message = "`expect` is empty: give at least `status`, or `grpc_status`";
             return Err(self.invalid(expect.span(), message));
         }
         self.verify_web_socket(call.span(), &own)?;
         Ok(Call {
             contract: self,
             http_only: changes_http && !changes_grpc,
+            optional,
+            needs,
             written: own,
             span: call.span(),
         })
@@ -104,7 +116,20 @@ fn complete(own: &mut CallToml, base: CallToml) {
     own.message = own.message.take().or(base.message);
     own.messages = own.messages.take().or(base.messages);
     own.deadline = own.deadline.or(base.deadline);
-    own.expect = own.expect.take().or(base.expect);
+    own.expect = match (own.expect.take(), base.expect) {
+        // A limit of time alone does not replace the expectation.
+        (Some(only), Some(base)) if only.get_ref().is_only_within() => {
+            let mut expect = base.into_inner();
+            expect.within = only.get_ref().within;
+            Some(Spanned::new(only.span(), expect))
+        }
+        (own, base) => own.or(base),
+    };
+    own.capture = match (own.capture.take(), base.capture) {
+        (Some(own), _) if own.is_empty() => Some(own),
+        (Some(own), Some(base)) => Some(base.into_iter().chain(own).collect()),
+        (own, base) => own.or(base),
+    };
     if !own_body {
         (own.json, own.text, own.file) = (base.json, base.text, base.file);
         own.generated = base.generated;
@@ -129,6 +154,10 @@ impl Call<'_> {
         self.contract.invalid(span, message)
     }
 
+    pub(crate) const fn contract(&self) -> &Contract {
+        self.contract
+    }
+
     /// Whether the call can be sent over a protocol.
     pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
         let expect = self.expect().get_ref();
@@ -149,36 +178,49 @@ impl Call<'_> {
         self.expect().get_ref().events.is_some()
     }
 
+    /// What is captured from the reply, by name.
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&String, &Spanned<CaptureToml>)> {
+        self.written.capture.iter().flatten()
+    }
+
     /// The names of the values that are captured from the reply.
-    pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
-        self.expect().get_ref().capture.keys().map(String::as_str)
+    pub(crate) fn captured_names(&self) -> impl Iterator<Item = &str> {
+        self.captures().map(|(name, _)| name.as_str())
+    }
+
+    /// Drops captures that were inherited by a call with an expectation of its own, and that `later` does not use: such a reply
+    /// may be an error without the value.
+    pub(crate) fn drop_unused_captures(&mut self, later: &BTreeSet<String>) {
+        let optional = std::mem::take(&mut self.optional);
+        if let Some(captures) = &mut self.written.capture {
+            captures.retain(|name, _| !optional.contains(name) || later.contains(name));
+        }
     }
 
     /// Every placeholder must have a value, and each of the call's own values a placeholder.
     pub(crate) fn verify(
         &self,
         own: &BTreeMap<String, Spanned<SourceToml>>,
-        taken: &BTreeSet<String>,
+        captured: &BTreeSet<String>,
         protocols: &[Protocol],
     ) -> Result<(), ConfigError> {
         let mut random = SmallRng::seed_from_u64(0);
-        for (name, source) in self.with() {
-            self.verify_row(name, source)?;
-        }
         let mut bindings = self.draw(&mut random)?;
-        for name in taken {
-            bindings.entry(name.clone()).or_insert(BoundValue::Parameter(0));
+        for name in captured {
+            bindings.entry(name.clone()).or_insert(BoundValue::Captured);
         }
-        let filling = PlaceholderValues::for_case(&bindings);
+        let slots = Slots::default();
+        let filling = PlaceholderValues::for_case(self.contract, &bindings, &slots);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             let (request, _) = self.build(protocol, &filling)?;
             self.script(&request, &filling)?;
         }
         let used = filling.used();
         match own.iter().find(|(name, _)| !used.contains(*name)) {
-            Some((name, source)) => Err(self.invalid(
+            Some((name, source)) => Err(self.contract.file.invalid_with(
                 source.span(),
-                format!("`with.{name}`: no text has the placeholder `{{{name}}}`"),
+                format!("`with.{name}` is not used"),
+                format!("no text has the placeholder `{{{name}}}`"),
             )),
             None => Ok(()),
         }
@@ -220,14 +262,29 @@ impl Call<'_> {
             .http
             .as_ref()
             .expect("invariant: the call speaks HTTP");
-        let (method, path) = http
-            .get_ref()
-            .split_once(' ')
-            .filter(|(method, path)| !method.is_empty() && path.starts_with(['/', '{']))
-            .ok_or_else(|| {
-                let message = "`http`: give method and path, like `GET /api/test`";
-                self.invalid(http.span(), message)
-            })?;
+        let text = http.get_ref();
+        let refused = |help: &str| {
+            let message = format!("`http` is \"{text}\"");
+            Err(self.contract.file.invalid_with(http.span(), message, help))
+        };
+        let Some((method, path)) = text.split_once(' ') else {
+            return refused("give method and path, such as `GET /items/{id}`");
+        };
+        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return refused("give method and path, such as `GET /items/{id}`");
+        }
+        if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            return refused(&format!(
+                "methods are case-sensitive: write `{} {path}`",
+                method.to_ascii_uppercase()
+            ));
+        }
+        if path.starts_with("http://") || path.starts_with("https://") {
+            return refused("give only the path: the service sets the host");
+        }
+        if !path.starts_with(['/', '{']) {
+            return refused(&format!("a path starts with `/`: write `{method} /{}`", path.trim()));
+        }
         let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
         let mut headers = self.headers(filling)?;
@@ -253,21 +310,26 @@ impl Call<'_> {
 
     fn http_body(&self, filling: &PlaceholderValues<'_>) -> Result<(Body, bool), ConfigError> {
         let written = &self.written;
-        let given = [
-            written.json.is_some(),
-            written.text.is_some(),
-            written.file.is_some(),
-            written.generated.is_some(),
-        ];
-        if given.into_iter().filter(|given| *given).count() > 1 {
-            let message = "more than one of `json`, `text`, `file` and `generated`: a request has one body";
-            return Err(self.invalid(self.span.clone(), message));
+        let given: Vec<(&str, Range<usize>)> = [
+            ("json", written.json.as_ref().map(Spanned::span)),
+            ("text", written.text.as_ref().map(Spanned::span)),
+            ("file", written.file.as_ref().map(Spanned::span)),
+            ("generated", written.generated.as_ref().map(Spanned::span)),
+        ]
+        .into_iter()
+        .filter_map(|(key, span)| Some((key, span?)))
+        .collect();
+        if let [(first, _), (second, span), ..] = given.as_slice() {
+            let message = format!("`{first}` and `{second}`: a request has one body");
+            return Err(self.contract.file.invalid_with(span.clone(), message, "remove one of them"));
         }
         if let Some(json) = &written.json {
-            return Ok((Body::Bytes(self.json_text("json", json, filling)?), true));
+            let body = filling.json(json, false)?;
+            self.verify_json("json", json.span(), &body)?;
+            return Ok((Body::Bytes(body), true));
         }
         if let Some(text) = &written.text {
-            return Ok((Body::Bytes(self.filled("text", text, filling)?), false));
+            return Ok((Body::Bytes(filling.fill(text, Context::Text)?), false));
         }
         if let Some(generated) = &written.generated {
             return Ok((Body::Generated(self.generated(generated, filling)?), false));
@@ -278,16 +340,21 @@ impl Call<'_> {
         }
     }
 
-    /// A text of the contract with its placeholders filled.
-    fn filled(
-        &self,
-        key: &str,
-        text: &Spanned<String>,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ConfigError> {
-        filling
-            .fill(text.get_ref(), str::to_owned)
-            .map_err(|reason| self.invalid(text.span(), format!("`{key}`: {reason}")))
+    /// Values that are inserted as they are must leave valid JSON.
+    fn verify_json(&self, key: &str, span: Range<usize>, json: &Template) -> Result<(), ConfigError> {
+        if !json.is_constant() {
+            return Ok(());
+        }
+        let json = constant(json);
+        serde_json::from_slice::<serde_json::Value>(&json)
+            .map(drop)
+            .map_err(|error| {
+                let message = format!(
+                    "`{key}` is not JSON once its placeholders are filled ({error}): {}",
+                    prony_load::excerpt(&json)
+                );
+                self.invalid(span, message)
+            })
     }
 
     /// A file of the contract's folder with its placeholders filled.
@@ -296,26 +363,11 @@ impl Call<'_> {
         file: &Spanned<String>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
-        let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
         let path = self.contract.folder.join(file.get_ref());
-        let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
-        filling.fill(&text, str::to_owned).map_err(at)
-    }
-
-    /// A value with its `$name`s resolved.
-    fn value(
-        &self,
-        key: &str,
-        value: &Spanned<toml::Value>,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Value, ConfigError> {
-        let data = value::Data {
-            values: &self.contract.data,
-            filling,
-        };
-        as_json(value.get_ref())
-            .and_then(|json| data.resolve(json, 0))
-            .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            self.invalid(file.span(), format!("`file` is {}: {error}", file.get_ref()))
+        })?;
+        filling.fill(&Spanned::new(file.span(), text), Context::Text)
     }
 }
 
@@ -328,7 +380,7 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
-        let path = filling.fill(path, str::to_owned).map_err(at)?;
+        let path = filling.target((&span, path))?;
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
@@ -349,16 +401,11 @@ impl Call<'_> {
     fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ConfigError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
-            let HeaderText::Texts(texts) = value.get_ref() else {
-                continue;
-            };
-            for text in texts {
-                let value = filling
-                    .fill(text, str::to_owned)
-                    .map_err(|reason| self.invalid(value.span(), format!("`headers.{name}`: {reason}")))?;
+            for text in value.get_ref().texts() {
+                let text = Spanned::new(value.span(), text.clone());
                 headers.push(Header {
                     name: name.clone(),
-                    value,
+                    value: filling.fill(&text, Context::Header)?,
                 });
             }
         }

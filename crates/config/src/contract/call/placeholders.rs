@@ -1,67 +1,758 @@
-//! Fills the placeholders of a call.
+//! Fills the placeholders of a call: resolves names, and inserts each value as its place requires.
 
-use crate::format::suggestion::known;
-use crate::contract::template::{Bindings, fill};
-use prony_load::{Parameter, Template};
+use crate::ConfigError;
+use crate::contract::Contract;
+use crate::contract::source::{Drawn, SourceToml, text_of};
+use crate::contract::template::{Builder, Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, constant, parse};
+use crate::format::suggestion::{nearest, suggest};
+use crate::format::{Spanned, SpannedValue, TomlValue};
+use prony_load::formula::{Formula, Names};
+use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template, escape};
+use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The value of a placeholder.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum BoundValue {
+    /// The same for every request.
+    Known(Value),
+    /// Another for each request of a load.
+    Drawn(Drawn),
+    /// Captured from an earlier reply.
+    Captured,
+    /// The value of another name: a column of rows, or a constant.
+    Alias(String),
+}
+
+impl BoundValue {
+    /// The value of a source in a check: `value` was drawn from it.
+    pub(crate) fn of(source: &SourceToml, value: Value) -> Self {
+        match source {
+            SourceToml::Reference(name) => Self::Alias(name.clone()),
+            _ => Self::Known(value),
+        }
+    }
+}
+
+/// The values of placeholders, by name.
+pub(crate) type Bindings = BTreeMap<String, BoundValue>;
+
+/// The slots of captured values: one for each value and encoding that a request or expectation uses.
+#[derive(Debug, Default)]
+pub(crate) struct Slots(RefCell<Vec<(String, Encoding)>>);
+
+impl Slots {
+    /// The slot of a value in an encoding.
+    pub(crate) fn slot(&self, name: &str, encoding: Encoding) -> usize {
+        let mut all = self.0.borrow_mut();
+        let found = all
+            .iter()
+            .position(|(known, as_known)| known == name && *as_known == encoding);
+        found.unwrap_or_else(|| {
+            all.push((name.to_owned(), encoding));
+            all.len() - 1
+        })
+    }
+
+    /// The slots of a value, with their encodings. A value that nothing uses is still captured once, since a reply without it is
+    /// wrong.
+    pub(crate) fn of(&self, name: &str) -> Vec<(usize, Encoding)> {
+        let found: Vec<_> = self
+            .0
+            .borrow()
+            .iter()
+            .enumerate()
+            .filter(|(_, (known, _))| known == name)
+            .map(|(slot, (_, encoding))| (slot, *encoding))
+            .collect();
+        if found.is_empty() {
+            return vec![(self.slot(name, Encoding::Body), Encoding::Body)];
+        }
+        found
+    }
+
+    /// The name of the value in a slot.
+    pub(crate) fn name(&self, slot: usize) -> String {
+        let all = self.0.borrow();
+        all.get(slot).map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+}
+
+/// Where a value is inserted, which decides how it is escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Context {
+    Header,
+    Path,
+    Query,
+    /// Between the quotes of JSON.
+    JsonString,
+    /// A text without a syntax of its own.
+    Text,
+}
+
+impl Context {
+    const fn encoding(self, form: Form) -> Encoding {
+        match (self, form) {
+            (Self::Path | Self::Query | Self::Header, Form::Raw) | (Self::Header, _) => Encoding::Text,
+            (_, Form::Raw) | (Self::Text, _) => Encoding::Body,
+            (Self::Path, _) => Encoding::Path,
+            (Self::Query, _) => Encoding::Query,
+            (Self::JsonString, _) => Encoding::JsonString,
+        }
+    }
+
+    fn escaped(self, text: &str, form: Form) -> Result<String, String> {
+        Ok(match self {
+            Self::Header => {
+                if text.chars().any(|letter| letter.is_ascii_control() && letter != '\t') {
+                    return Err(format!(
+                        "the value \"{}\" has a control character, which a header cannot hold",
+                        text.escape_debug()
+                    ));
+                }
+                text.to_owned()
+            }
+            _ if form == Form::Raw => text.to_owned(),
+            Self::Path => escape::path(text.as_bytes()),
+            Self::Query => escape::query(text.as_bytes()),
+            Self::JsonString => escape::json_string(text),
+            Self::Text => text.to_owned(),
+        })
+    }
+}
+
+/// A value that a name stands for.
+enum Resolved<'a> {
+    Known(&'a Value),
+    Constant(&'a SpannedValue),
+    Drawn(&'a Drawn),
+    Captured,
+    Fact(Part),
+}
+
+/// Nesting of constants deeper than this is a cycle.
+const DEEPEST: usize = 16;
 
 /// The values of the placeholders of a call.
 pub(crate) struct PlaceholderValues<'a> {
+    contract: &'a Contract,
     pub(crate) bindings: &'a Bindings,
-    pub(crate) parameters: &'a [Parameter],
-    /// Whether replies are verified under load: then everything possible is precomputed.
-    pub(crate) for_load: bool,
-    /// Slots of the values that a sequence captures, by name.
-    slots: &'a [String],
+    /// The parameters of a workload; `None` in a check, where the slots themselves are the parameters.
+    parameters: Option<&'a RefCell<Vec<Parameter>>>,
+    slots: &'a Slots,
+    /// The body of the request, once it is known.
+    body: RefCell<Option<Body>>,
     used: RefCell<BTreeSet<String>>,
 }
 
+type Filled = Result<Template, ConfigError>;
+
 impl<'a> PlaceholderValues<'a> {
-    /// For a case: every placeholder has a text.
-    pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
+    /// For a case: every value is known, or captured.
+    pub(crate) fn for_case(contract: &'a Contract, bindings: &'a Bindings, slots: &'a Slots) -> Self {
         Self {
+            contract,
             bindings,
-            parameters: &[],
-            for_load: false,
-            slots: &[],
-            used: RefCell::default(),
-        }
-    }
-
-    /// The same, where the calls of a case capture values of these names.
-    pub(crate) fn with_slots(self, slots: &'a [String]) -> Self {
-        Self { slots, ..self }
-    }
-
-    /// For a workload: placeholders may have parameters.
-    pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter], slots: &'a [String]) -> Self {
-        Self {
-            bindings,
-            parameters,
-            for_load: true,
+            parameters: None,
             slots,
+            body: RefCell::default(),
             used: RefCell::default(),
         }
     }
 
-    /// The slot of a captured value. Without a sequence, captured values are unused, and any slot will do.
-    pub(super) fn slot(&self, name: &str) -> usize {
-        self.slots
-            .iter()
-            .position(|known| known == name)
+    /// For a workload: values that differ between requests become parameters.
+    pub(crate) fn for_load(
+        contract: &'a Contract,
+        bindings: &'a Bindings,
+        slots: &'a Slots,
+        parameters: &'a RefCell<Vec<Parameter>>,
+    ) -> Self {
+        Self {
+            parameters: Some(parameters),
+            ..Self::for_case(contract, bindings, slots)
+        }
+    }
+
+    /// Whether replies are verified under load: then everything possible is precomputed.
+    pub(crate) const fn is_for_load(&self) -> bool {
+        self.parameters.is_some()
+    }
+
+    /// The parameters so far.
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        self.parameters
+            .map(|parameters| parameters.borrow().clone())
             .unwrap_or_default()
     }
 
-    /// The names that the calls have used.
+    /// The names that the call has used.
     pub(crate) fn used(self) -> BTreeSet<String> {
         self.used.into_inner()
     }
 
-    pub(super) fn fill(&self, text: &str, escape: impl Fn(&str) -> String) -> Result<Template, String> {
-        fill(text, self.bindings, &mut self.used.borrow_mut(), escape).map_err(|name| {
-            let allowed = known(self.bindings.keys().map(String::as_str));
-            format!("`{{{name}}}` has no value: give `with = {{ {name} = … }}`; {allowed}")
+    /// Makes `{body.bytes}` and `{body.sha256}` those of this body.
+    pub(super) fn set_body(&self, body: &Body) {
+        *self.body.borrow_mut() = Some(body.clone());
+    }
+
+    /// A text with its placeholders filled.
+    pub(crate) fn fill(&self, text: &Spanned<String>, context: Context) -> Filled {
+        self.fill_text((&text.span(), text.get_ref()), context, false)
+    }
+
+    /// A text of a list or stream, where `i` is the number of the item.
+    pub(crate) fn fill_item(&self, text: &Spanned<String>, context: Context) -> Filled {
+        self.fill_text((&text.span(), text.get_ref()), context, true)
+    }
+
+    /// A request target. A placeholder at its start stands for the path itself, which is not escaped.
+    pub(super) fn target(&self, (span, text): (&std::ops::Range<usize>, &str)) -> Filled {
+        let at = |error| self.invalid((span, text), &error);
+        let mut builder = Builder::default();
+        let mut context = Context::Path;
+        for (number, piece) in parse(text).map_err(at)?.into_iter().enumerate() {
+            match piece {
+                Piece::Text(text) => {
+                    if text.contains('?') {
+                        context = Context::Query;
+                    }
+                    builder.literal(text.as_bytes());
+                }
+                Piece::Reference(mut reference) => {
+                    if number == 0 {
+                        reference.form = Form::Raw;
+                    }
+                    self.insert(&reference, context, &mut builder, 0).map_err(at)?;
+                }
+                Piece::Formula(formula) => builder.part(self.formula(&formula, context, false).map_err(at)?),
+            }
+        }
+        Ok(builder.build())
+    }
+
+    fn fill_text(
+        &self,
+        (span, text): (&std::ops::Range<usize>, &str),
+        context: Context,
+        has_items: bool,
+    ) -> Filled {
+        let mut builder = Builder::default();
+        self.write(text, context, has_items, &mut builder, 0)
+            .map_err(|error| self.invalid((span, text), &error))?;
+        Ok(builder.build())
+    }
+
+    fn write(
+        &self,
+        text: &str,
+        context: Context,
+        has_items: bool,
+        builder: &mut Builder,
+        depth: usize,
+    ) -> Result<(), TemplateError> {
+        for piece in parse(text)? {
+            match piece {
+                // The text between placeholders is written by the author: only JSON needs its quotes escaped.
+                Piece::Text(text) if context == Context::JsonString => {
+                    builder.literal(escape::json_string(&text).as_bytes());
+                }
+                Piece::Text(text) => builder.literal(text.as_bytes()),
+                Piece::Reference(reference) => self.insert(&reference, context, builder, depth)?,
+                Piece::Formula(formula) => builder.part(self.formula(&formula, context, has_items)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// A value as JSON, with its placeholders filled.
+    pub(crate) fn json(&self, value: &SpannedValue, has_items: bool) -> Filled {
+        let mut builder = Builder::default();
+        self.write_json(value, has_items, &mut builder, 0)?;
+        Ok(builder.build())
+    }
+
+    fn write_json(
+        &self,
+        value: &SpannedValue,
+        has_items: bool,
+        builder: &mut Builder,
+        depth: usize,
+    ) -> Result<(), ConfigError> {
+        match value.get_ref() {
+            TomlValue::Text(text) => {
+                let span = value.span();
+                self.write_json_text(text, has_items, builder, depth)
+                    .map_err(|error| self.invalid((&span, text), &error))?;
+            }
+            TomlValue::List(items) => {
+                builder.literal(b"[");
+                for (number, item) in items.iter().enumerate() {
+                    if number > 0 {
+                        builder.literal(b",");
+                    }
+                    self.write_json(item, has_items, builder, depth)?;
+                }
+                builder.literal(b"]");
+            }
+            TomlValue::Table(members) => {
+                builder.literal(b"{");
+                for (number, (name, member)) in members.iter().enumerate() {
+                    builder.literal(if number > 0 { b",\"" } else { b"\"" });
+                    self.write(name.get_ref(), Context::JsonString, has_items, builder, depth)
+                        .map_err(|error| self.invalid((&name.span(), name.get_ref()), &error))?;
+                    builder.literal(b"\":");
+                    self.write_json(member, has_items, builder, depth)?;
+                }
+                builder.literal(b"}");
+            }
+            scalar => builder.literal(scalar.to_json().to_string().as_bytes()),
+        }
+        Ok(())
+    }
+
+    /// A text of JSON: a lone placeholder or formula has the type of its value, everything else is a string.
+    fn write_json_text(
+        &self,
+        text: &str,
+        has_items: bool,
+        builder: &mut Builder,
+        depth: usize,
+    ) -> Result<(), TemplateError> {
+        let pieces = parse(text)?;
+        match pieces.as_slice() {
+            [Piece::Reference(reference)] if reference.form != Form::Text => {
+                return self.insert_json(reference, has_items, builder, depth);
+            }
+            [Piece::Formula(formula)] if formula.form != Form::Text => {
+                if formula.text.trim() == "null" {
+                    builder.literal(b"null");
+                    return Ok(());
+                }
+                let part = self.formula(formula, Context::JsonString, has_items)?;
+                let is_word = matches!(part, Part::Formula(Formula::Word(..)));
+                if is_word {
+                    builder.literal(b"\"");
+                }
+                builder.part(part);
+                if is_word {
+                    builder.literal(b"\"");
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        builder.literal(b"\"");
+        self.write(text, Context::JsonString, has_items, builder, depth)?;
+        builder.literal(b"\"");
+        Ok(())
+    }
+
+    /// Inserts a value into a text.
+    fn insert(
+        &self,
+        reference: &Reference,
+        context: Context,
+        builder: &mut Builder,
+        depth: usize,
+    ) -> Result<(), TemplateError> {
+        let wrong = |message: String| TemplateError {
+            range: reference.range.clone(),
+            message,
+            help: None,
+        };
+        let (name, resolved) = self.resolve(reference)?;
+        match resolved {
+            Resolved::Known(value) => {
+                let text = context.escaped(&text_of(value), reference.form).map_err(wrong)?;
+                builder.literal(text.as_bytes());
+            }
+            Resolved::Constant(value) => match value.get_ref() {
+                _ if depth > DEEPEST => return Err(wrong(format!("`{name}` refers to itself"))),
+                TomlValue::Text(text) => {
+                    self.write(text, context, false, builder, depth + 1)
+                        .map_err(|error| wrong(format!("`[value.{name}]`: {}", error.message)))?;
+                }
+                other => {
+                    let text = context
+                        .escaped(&other.to_json().to_string(), reference.form)
+                        .map_err(wrong)?;
+                    builder.literal(text.as_bytes());
+                }
+            },
+            Resolved::Drawn(drawn) => {
+                let source = source_of(drawn, |value| context.escaped(&text_of(value), reference.form));
+                builder.part(self.parameter(&name, source.map_err(wrong)?));
+            }
+            Resolved::Captured => builder.part(self.captured(&name, context.encoding(reference.form))),
+            Resolved::Fact(part) => builder.part(part),
+        }
+        Ok(())
+    }
+
+    /// Inserts a value as a whole JSON value.
+    fn insert_json(
+        &self,
+        reference: &Reference,
+        has_items: bool,
+        builder: &mut Builder,
+        depth: usize,
+    ) -> Result<(), TemplateError> {
+        let wrong = |message: String| TemplateError {
+            range: reference.range.clone(),
+            message,
+            help: None,
+        };
+        let (name, resolved) = self.resolve(reference)?;
+        let is_raw = reference.form == Form::Raw;
+        let as_json = |value: &Value| match value {
+            Value::String(text) if is_raw => text.clone(),
+            other => other.to_string(),
+        };
+        match resolved {
+            Resolved::Known(value) => {
+                let json = as_json(value);
+                if let (true, Err(error)) = (is_raw, serde_json::from_str::<Value>(&json)) {
+                    return Err(wrong(format!("`{json}` is not JSON ({error})")));
+                }
+                builder.literal(json.as_bytes());
+            }
+            Resolved::Constant(value) if depth <= DEEPEST => self
+                .write_json(value, has_items, builder, depth + 1)
+                .map_err(|error| wrong(inner_message(&name, &error)))?,
+            Resolved::Constant(_) => return Err(wrong(format!("`{name}` refers to itself"))),
+            Resolved::Drawn(Drawn::Digits {
+                source,
+                is_number: false,
+            }) if !is_raw => {
+                builder.literal(b"\"");
+                builder.part(self.parameter(&name, source.clone()));
+                builder.literal(b"\"");
+            }
+            Resolved::Drawn(drawn) => {
+                let source = source_of(drawn, |value| Ok(as_json(value)));
+                builder.part(self.parameter(&name, source.map_err(wrong)?));
+            }
+            Resolved::Captured => {
+                let encoding = if is_raw { Encoding::Body } else { Encoding::Json };
+                builder.part(self.captured(&name, encoding));
+            }
+            Resolved::Fact(part @ Part::BodySha256(_)) => {
+                builder.literal(b"\"");
+                builder.part(part);
+                builder.literal(b"\"");
+            }
+            Resolved::Fact(part) => builder.part(part),
+        }
+        Ok(())
+    }
+
+    /// The value of a message: texts have their placeholders filled, and a lone placeholder of a constant or of a value that is
+    /// neither a text nor a number is that value. `letters` stands in for the values of parameters; `item`: the number of the item.
+    pub(super) fn message_value(
+        &self,
+        value: &SpannedValue,
+        item: Option<i64>,
+        letters: &dyn Fn(usize) -> String,
+    ) -> Result<Value, ConfigError> {
+        self.message_at(value, item, letters, 0)
+    }
+
+    fn message_at(
+        &self,
+        value: &SpannedValue,
+        item: Option<i64>,
+        letters: &dyn Fn(usize) -> String,
+        depth: usize,
+    ) -> Result<Value, ConfigError> {
+        Ok(match value.get_ref() {
+            TomlValue::Text(text) => {
+                let span = value.span();
+                let at = |error| self.invalid((&span, text), &error);
+                let pieces = parse(text).map_err(at)?;
+                if let [Piece::Reference(reference)] = pieces.as_slice() {
+                    match self.resolve(reference).map_err(at)? {
+                        (_, Resolved::Known(whole @ (Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)))) => {
+                            return Ok(whole.clone());
+                        }
+                        (name, Resolved::Constant(_)) if depth > DEEPEST => {
+                            return Err(self.contract.file.invalid(span, format!("`{name}` refers to itself")));
+                        }
+                        (_, Resolved::Constant(whole)) => return self.message_at(whole, item, letters, depth + 1),
+                        _ => {}
+                    }
+                }
+                if let [Piece::Formula(formula)] = pieces.as_slice()
+                    && formula.text.trim() == "null"
+                {
+                    return Ok(Value::Null);
+                }
+                let template = self.fill_text((&span, text), Context::Text, item.is_some())?;
+                let mut out = Vec::new();
+                template.render_item(&mut out, item.unwrap_or_default(), |index, out| {
+                    out.extend_from_slice(letters(index).as_bytes());
+                });
+                Value::String(String::from_utf8_lossy(&out).into_owned())
+            }
+            TomlValue::List(items) => items
+                .iter()
+                .map(|one| self.message_at(one, item, letters, depth))
+                .collect::<Result<_, _>>()?,
+            TomlValue::Table(members) => members
+                .iter()
+                .map(|(name, member)| {
+                    Ok((name.get_ref().clone(), self.message_at(member, item, letters, depth)?))
+                })
+                .collect::<Result<serde_json::Map<_, _>, ConfigError>>()?
+                .into(),
+            scalar => scalar.to_json(),
         })
+    }
+
+    /// What a placeholder stands for, with its full name.
+    fn resolve(&self, reference: &Reference) -> Result<(String, Resolved<'_>), TemplateError> {
+        let wrong = |message: String, help: Option<String>| TemplateError {
+            range: reference.range.clone(),
+            message,
+            help,
+        };
+        let name = self.full_name(&reference.name).map_err(|message| wrong(message, None))?;
+        if let Some(found) = self.find(&name) {
+            return Ok((name, found));
+        }
+        let place = format!("{{{name}}}");
+        if name.starts_with("body.") {
+            let help = "only expectations have `{body.bytes}` and `{body.sha256}`, of the request's body";
+            return Err(wrong(format!("`{place}` has no value"), Some(help.to_owned())));
+        }
+        let help = match nearest(self.names(), &name) {
+            Some(near) => format!("did you mean `{{{near}}}`?"),
+            None => format!("give `with.{name} = …`, or write `{{{place}}}` for the text `{place}`"),
+        };
+        Err(wrong(format!("`{place}` has no value"), Some(help)))
+    }
+
+    fn find(&self, name: &str) -> Option<Resolved<'_>> {
+        if let Some(bound) = self.bindings.get(name) {
+            self.used.borrow_mut().insert(name.to_owned());
+            return Some(match bound {
+                BoundValue::Known(value) => Resolved::Known(value),
+                BoundValue::Drawn(drawn) => Resolved::Drawn(drawn),
+                BoundValue::Captured => Resolved::Captured,
+                BoundValue::Alias(target) if target != name => return self.find(target),
+                BoundValue::Alias(_) => return None,
+            });
+        }
+        if let Some(body) = self.body.borrow().as_ref() {
+            match name {
+                "body.bytes" => return Some(Resolved::Fact(fact(body, Part::BodyBytes))),
+                "body.sha256" => return Some(Resolved::Fact(fact(body, Part::BodySha256))),
+                _ => {}
+            }
+        }
+        let values = &self.contract.written.value;
+        let found = values.get(name.strip_prefix("value.").unwrap_or(name))?;
+        Some(Resolved::Constant(found))
+    }
+
+    /// All names that have a value.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let values = self.contract.written.value.keys();
+        self.bindings.keys().chain(values).map(String::as_str)
+    }
+
+    fn full_name(&self, name: &Name) -> Result<String, String> {
+        let mut full = String::new();
+        for part in &name.0 {
+            match part {
+                NamePart::Text(text) => full.push_str(text),
+                NamePart::Placeholder(inner) => match self.bindings.get(inner) {
+                    Some(BoundValue::Known(value)) => {
+                        self.used.borrow_mut().insert(inner.clone());
+                        full.push_str(&text_of(value));
+                    }
+                    Some(_) => {
+                        return Err(format!(
+                            "`{{{inner}}}` would differ between requests: set it in the workload"
+                        ));
+                    }
+                    None => {
+                        return Err(format!(
+                            "`{{{inner}}}` has no value: {}",
+                            suggest(self.bindings.keys().map(String::as_str), inner)
+                        ));
+                    }
+                },
+            }
+        }
+        Ok(full)
+    }
+
+    /// The part of a template for a formula.
+    fn formula(&self, formula: &FormulaText, context: Context, has_items: bool) -> Result<Part, TemplateError> {
+        let scope = FormulaScope {
+            values: self,
+            context,
+            has_items,
+        };
+        let names = Names {
+            formula: &|name| scope.number(name),
+            words: &|name| scope.words(name),
+        };
+        let parsed = Formula::parse(&formula.text, &names).map_err(|error| {
+            let start = formula.range.start + 2;
+            let range = start + error.range.start..start + error.range.end.max(error.range.start + 1);
+            let help = error.name.as_deref().map(|name| match name {
+                "i" => "`i` is the number of an item: only lists, streams and messages have it".to_owned(),
+                name => {
+                    let names = self.names().chain(self.contract.written.words.keys().map(String::as_str));
+                    match nearest(names, name) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("give `with.{name} = …`"),
+                    }
+                }
+            });
+            TemplateError {
+                range: range.start.min(formula.range.end - 1)..range.end.min(formula.range.end),
+                message: error.message,
+                help,
+            }
+        })?;
+        Ok(match parsed.constant() {
+            Some(number) => Part::Literal(Bytes::from(number.to_string().as_str())),
+            None => Part::Formula(parsed),
+        })
+    }
+
+    /// The part for a value that differs between requests.
+    fn parameter(&self, name: &str, source: Source) -> Part {
+        let Some(parameters) = self.parameters else {
+            // In a check, all values are known.
+            return Part::Literal(Bytes::default());
+        };
+        let wanted = Parameter {
+            name: name.to_owned(),
+            source,
+        };
+        let mut parameters = parameters.borrow_mut();
+        let known = parameters.iter().position(|known| *known == wanted);
+        Part::Value(known.unwrap_or_else(|| {
+            parameters.push(wanted);
+            parameters.len() - 1
+        }))
+    }
+
+    fn captured(&self, name: &str, encoding: Encoding) -> Part {
+        let slot = self.slots.slot(name, encoding);
+        match self.parameters {
+            None => Part::Value(slot),
+            Some(_) => self.parameter(name, Source::Taken(slot)),
+        }
+    }
+
+    /// An error at a part of a text of the file.
+    pub(crate) fn invalid(
+        &self,
+        (span, text): (&std::ops::Range<usize>, &str),
+        error: &TemplateError,
+    ) -> ConfigError {
+        let file = &self.contract.file;
+        let at = file.part_of_text(span, text, &error.range);
+        match &error.help {
+            Some(help) => file.invalid_with(at, error.message.clone(), help.clone()),
+            None => file.invalid(at, error.message.clone()),
+        }
+    }
+
+    /// The text of a number or name that must be the same for every request.
+    pub(super) fn known_text(&self, text: &Spanned<String>) -> Result<String, ConfigError> {
+        let template = self.fill(text, Context::Text)?;
+        if template.is_constant() {
+            return Ok(String::from_utf8_lossy(&constant(&template)).into_owned());
+        }
+        Err(self.contract.file.invalid_with(
+            text.span(),
+            format!("`{}` would differ between requests", text.get_ref()),
+            "set its placeholders in the workload",
+        ))
+    }
+}
+
+fn fact(body: &Body, part: fn(Box<Body>) -> Part) -> Part {
+    let part = part(Box::new(body.clone()));
+    let template = Template(vec![part.clone()]);
+    let is_constant = match body {
+        Body::None | Body::Messages(_) => true,
+        Body::Bytes(template) => template.is_constant(),
+        Body::Generated(generated) => {
+            matches!(part, Part::BodyBytes(_)) || generated.end.is_constant()
+        }
+    };
+    if is_constant {
+        Part::Literal(Bytes(constant(&template)))
+    } else {
+        part
+    }
+}
+
+fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) -> Result<Source, String> {
+    Ok(match drawn {
+        Drawn::Digits { source, .. } => source.clone(),
+        Drawn::Values { values, pick } => {
+            let values = values.iter().map(written).collect::<Result<Vec<_>, _>>()?;
+            match pick {
+                None => Source::Lines(values),
+                Some(pick) => Source::Column { values, pick: *pick },
+            }
+        }
+    })
+}
+
+fn inner_message(name: &str, error: &ConfigError) -> String {
+    match error {
+        ConfigError::Files(found) => format!("`[value.{name}]`: {}", found.0[0].message),
+        other => format!("`[value.{name}]`: {other}"),
+    }
+}
+
+/// The names that a formula may use.
+struct FormulaScope<'a> {
+    values: &'a PlaceholderValues<'a>,
+    context: Context,
+    has_items: bool,
+}
+
+impl FormulaScope<'_> {
+    fn number(&self, name: &str) -> Option<Formula> {
+        if name == "i" && self.has_items && !self.values.bindings.contains_key("i") {
+            return Some(Formula::Item);
+        }
+        let whole = |value: &Value| match value {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        let index = |part: Part| match part {
+            Part::Value(index) => Some(Formula::Value(index)),
+            _ => None,
+        };
+        match self.values.find(name)? {
+            Resolved::Known(value) => whole(value).map(Formula::Number),
+            Resolved::Constant(value) => whole(&value.get_ref().to_json()).map(Formula::Number),
+            Resolved::Drawn(drawn) => {
+                let source = source_of(drawn, |value| Ok(text_of(value))).ok()?;
+                index(self.values.parameter(name, source))
+            }
+            Resolved::Captured => index(self.values.captured(name, Encoding::Text)),
+            Resolved::Fact(_) => None,
+        }
+    }
+
+    fn words(&self, name: &str) -> Option<Vec<String>> {
+        let words = self.values.contract.written.words.get(name)?;
+        words
+            .iter()
+            .map(|word| self.context.escaped(word, Form::Typed).ok())
+            .collect()
     }
 }

@@ -1,11 +1,10 @@
 //! Cases with a disruption: a backing service goes away and comes back, or clients disconnect in the middle of their streams.
 
 use crate::contract::call::Call;
-use crate::format::suggestion::known;
-use crate::contract::toml::{CaseToml, Deliver};
+use crate::format::suggestion::suggest;
+use crate::contract::toml::{CaseToml, Deliver, RestartToml};
 use crate::ConfigError;
 use crate::contract::Contract;
-use std::ops::Range;
 use std::time::Duration;
 use crate::format::Spanned;
 
@@ -28,46 +27,34 @@ impl Contract {
     /// Reads the key `restart` of a case.
     pub(super) fn restart(&self, case: &Spanned<CaseToml>) -> Result<Option<Restart>, ConfigError> {
         let written = case.get_ref();
-        let at = |span: Range<usize>, reason: String| {
-            Err(self.invalid(span, format!("case `{}`: {reason}", written.name.get_ref())))
+        let Some(restart) = &written.restart else {
+            return Ok(None);
         };
-        let Some(backing_service) = &written.restart else {
-            return match written.away.as_ref().or(written.recovers.as_ref()) {
-                None => Ok(None),
-                Some(key) => at(
-                    key.span(),
-                    "`away` and `recovers` need `restart`: name the backing service that goes away"
-                        .to_owned(),
-                ),
-            };
-        };
-        let name = backing_service.get_ref();
+        let RestartToml {
+            service,
+            down,
+            recover_within,
+        } = restart.get_ref();
+        let name = service.get_ref();
         let all = &self.written.backing_service;
         if !all.contains_key(name) {
-            let names = known(all.keys().map(String::as_str));
-            return at(backing_service.span(), format!("`restart` is `{name}`: {names}"));
+            let help = suggest(all.keys().map(String::as_str), name);
+            let message = format!("there is no backing service `{name}`");
+            return Err(self.file.invalid_with(service.span(), message, help));
         }
         if written.deliver != Deliver::Whole {
-            let reason = "with `restart`, each call has a connection of its own: remove `deliver`";
-            return at(backing_service.span(), reason.to_owned());
+            let message = "with `restart`, each call has a connection of its own";
+            return Err(self.file.invalid_with(restart.span(), message, "remove `deliver`"));
         }
-        let time = |key: &Option<Spanned<_>>, otherwise| {
-            key.as_ref()
-                .map_or(otherwise, |time: &Spanned<prony_load::DurationText>| {
-                    time.get_ref().0
-                })
-        };
-        let away = time(&written.away, DEFAULT_AWAY);
-        if away > LONGEST_AWAY {
-            return at(
-                backing_service.span(),
-                format!("`away` may be at most {LONGEST_AWAY:?}"),
-            );
+        let away = down.as_ref().map_or(DEFAULT_AWAY, |down| down.get_ref().0);
+        if let Some(down) = down.as_ref().filter(|_| away > LONGEST_AWAY) {
+            let message = format!("`down` is {away:?}: give at most {LONGEST_AWAY:?}");
+            return Err(self.invalid(down.span(), message));
         }
         Ok(Some(Restart {
             backing_service: name.clone(),
             away,
-            recovers: time(&written.recovers, DEFAULT_RECOVERS),
+            recovers: recover_within.map_or(DEFAULT_RECOVERS, |time| time.0),
         }))
     }
 
@@ -81,15 +68,14 @@ impl Contract {
             return Ok(());
         }
         let stands_alone =
-            |call: &Call<'_>| call.written.until.is_none() && call.taken_names().next().is_none();
+            |call: &Call<'_>| call.written.retry_for.is_none() && call.captured_names().next().is_none();
         if calls.iter().all(stands_alone) {
             return Ok(());
         }
         let name = case.get_ref().name.get_ref();
-        let message = format!(
-            "case `{name}`: calls of a case with `restart` are repeated, each on its own: remove `capture` and `until`"
-        );
-        Err(self.invalid(case.span(), message))
+        let message = format!("case \"{name}\": calls of a case with `restart` are repeated, each on its own");
+        let help = "remove `capture` and `retry_for`";
+        Err(self.file.invalid_with(case.get_ref().name.span(), message, help))
     }
 }
 
@@ -103,36 +89,34 @@ pub struct ClientDisconnect {
 }
 
 const DEFAULT_WITHIN: Duration = Duration::from_secs(5);
-/// Each client uses a connection, at both ends.
-const MOST_STREAMS: u32 = 1_000;
 
 impl Contract {
-    /// Reads the key `leave` of a case.
-    pub(super) fn leave(
+    /// Reads the key `disconnect` of a case.
+    pub(super) fn disconnect(
         &self,
         case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
     ) -> Result<Option<ClientDisconnect>, ConfigError> {
         let written = case.get_ref();
-        let Some(leave) = &written.leave else {
+        let Some(disconnect) = &written.disconnect else {
             return Ok(None);
         };
-        let at = |reason: &str| {
-            let message = format!("case `{}`: `leave`: {reason}", written.name.get_ref());
-            Err(self.invalid(leave.span(), message))
-        };
-        if !(1..=MOST_STREAMS).contains(&leave.get_ref().streams) {
-            return at("`streams` is 1 to 1000");
-        }
+        let at = |message: &str, help: &str| Err(self.file.invalid_with(disconnect.span(), message, help));
         if written.deliver != Deliver::Whole || written.restart.is_some() {
-            return at("each client has a connection of its own: remove `deliver` and `restart`");
+            return at(
+                "with `disconnect`, each client has a connection of its own",
+                "remove `deliver` and `restart`",
+            );
         }
         if !calls.iter().all(Call::expects_events) {
-            return at("clients leave in the middle of streams: each call must expect `events`");
+            return at(
+                "clients disconnect in the middle of streams",
+                "each call of the case must expect `events`",
+            );
         }
         Ok(Some(ClientDisconnect {
-            streams: leave.get_ref().streams,
-            within: leave
+            streams: disconnect.get_ref().clients,
+            within: disconnect
                 .get_ref()
                 .within
                 .as_ref()

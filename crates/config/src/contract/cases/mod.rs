@@ -7,13 +7,15 @@ mod single;
 pub use disruptions::{ClientDisconnect, Restart};
 pub use single::SingleCall;
 
-use crate::contract::call::{BODY_END, Call, PlaceholderValues, ScriptStep};
-use crate::contract::source::{SourceToml, ValueGenerator};
-use crate::contract::template::{Bindings, BoundValue};
-use crate::contract::toml::{CaseToml, Deliver};
+use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
+use crate::contract::source::{SourceToml, ValueGenerator, text_of};
+use crate::contract::template::mentioned;
+use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
+use crate::format::Faults;
+use crate::format::suggestion::suggest;
 use crate::ConfigError;
 use crate::contract::Contract;
-use prony_load::{Body, Expectation, Protocol, Request};
+use prony_load::{Body, Capture, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,42 +107,120 @@ impl Contract {
         Ok(cases)
     }
 
-    /// Every call must be complete and use all of its values.
-    pub(crate) fn verify_calls(&self) -> Result<(), ConfigError> {
+    /// Every call must be complete and use all of its values. The faults of all operations and cases are found.
+    pub(crate) fn verify_calls(&self, faults: &mut Faults) {
         let protocols = self.protocols();
-        for operation in self.written.operation.values() {
-            let call = Spanned::new(operation.span(), operation.get_ref().into());
-            let nothing = BTreeSet::new();
-            self.call(&call)?
-                .verify(&call.get_ref().with, &nothing, &protocols)?;
+        for (name, operation) in in_order(&self.written.operation) {
+            faults.keep(self.verify_operation(name, operation, &protocols));
         }
         for case in &self.written.case {
-            let mut taken = BTreeSet::new();
-            let mut calls = Vec::new();
-            for written in self.calls(case)? {
-                let call = self.call(written)?;
-                call.verify(&written.get_ref().with, &taken, &protocols)?;
-                taken.extend(call.taken_names().map(str::to_owned));
-                calls.push(call);
-            }
-            self.verify_restart(case, &calls)?;
+            faults.keep(self.verify_case(case, &protocols));
         }
-        self.verify_without()
+        faults.keep(self.verify_skipped());
     }
 
-    fn calls<'a>(
+    fn verify_operation(
         &self,
-        case: &'a Spanned<CaseToml>,
-    ) -> Result<Vec<&'a Spanned<crate::contract::toml::CallToml>>, ConfigError> {
-        let written = case.get_ref();
-        match (&written.call, written.calls.as_slice()) {
-            (Some(call), []) => Ok(vec![call]),
-            (None, calls @ [_, ..]) => Ok(calls.iter().collect()),
-            _ => {
-                let message = format!("case `{}`: give either `call` or `calls`", written.name.get_ref());
-                Err(self.invalid(case.span(), message))
-            }
+        name: &str,
+        operation: &Spanned<OperationToml>,
+        protocols: &[Protocol],
+    ) -> Result<(), ConfigError> {
+        let call = Spanned::new(operation.span(), operation.get_ref().into());
+        let captured = self.captured_before(name)?;
+        self.call(&call)?
+            .verify(&call.get_ref().with, &captured, protocols)
+    }
+
+    fn verify_case(&self, case: &Spanned<CaseToml>, protocols: &[Protocol]) -> Result<(), ConfigError> {
+        let mut captured = BTreeSet::new();
+        let mut calls = Vec::new();
+        for (call, own) in self.calls(case)? {
+            let own = own.map(|own| own.with.clone()).unwrap_or_default();
+            call.verify(&own, &captured, protocols)?;
+            captured.extend(call.captured_names().map(str::to_owned));
+            calls.push(call);
         }
+        self.verify_restart(case, &calls)
+    }
+
+    /// The names that the operations which an operation needs capture.
+    pub(super) fn captured_before(&self, operation: &str) -> Result<BTreeSet<String>, ConfigError> {
+        let mut names = BTreeSet::new();
+        for name in self.needed(operation)? {
+            names.extend(self.written.operation[&name].get_ref().capture.keys().cloned());
+        }
+        Ok(names)
+    }
+
+    /// The operations that must be called before an operation, in order.
+    pub(crate) fn needed(&self, operation: &str) -> Result<Vec<String>, ConfigError> {
+        let mut order = Vec::new();
+        self.add_needed(operation, &mut vec![operation.to_owned()], &mut order)?;
+        Ok(order)
+    }
+
+    fn add_needed(
+        &self,
+        operation: &str,
+        open: &mut Vec<String>,
+        order: &mut Vec<String>,
+    ) -> Result<(), ConfigError> {
+        let all = &self.written.operation;
+        let Some(written) = all.get(operation) else {
+            return Ok(());
+        };
+        for need in &written.get_ref().needs {
+            let name = need.get_ref();
+            if !all.contains_key(name) {
+                let help = suggest(all.keys().map(String::as_str), name);
+                let message = format!("there is no operation `{name}`");
+                return Err(self.file.invalid_with(need.span(), message, help));
+            }
+            if open.contains(name) {
+                let message = format!("`{operation}` needs `{name}`, which needs `{operation}`");
+                return Err(self.file.invalid_with(need.span(), message, "remove one of them"));
+            }
+            if order.contains(name) {
+                continue;
+            }
+            open.push(name.clone());
+            self.add_needed(name, open, order)?;
+            open.pop();
+            order.push(name.clone());
+        }
+        Ok(())
+    }
+
+    /// The calls of a case, each with its own keys; `None` for calls that are there because a later one needs them.
+    fn calls<'a>(
+        &'a self,
+        case: &'a Spanned<CaseToml>,
+    ) -> Result<Vec<(Call<'a>, Option<&'a CallToml>)>, ConfigError> {
+        let OneOrMany(written) = &case.get_ref().call;
+        let mut calls: Vec<(Call<'_>, Option<&CallToml>)> = Vec::new();
+        let mut called: BTreeSet<&str> = BTreeSet::new();
+        let mut needed = Vec::new();
+        for one in written {
+            let call = self.call(one)?;
+            for need in &call.needs {
+                for name in self.needed(need.get_ref())?.into_iter().chain([need.get_ref().clone()]) {
+                    if !called.contains(name.as_str()) && !needed.contains(&name) {
+                        calls.push((self.call_of(&name)?, None));
+                        needed.push(name);
+                    }
+                }
+            }
+            if let Some(name) = &one.get_ref().operation {
+                called.insert(name.get_ref());
+            }
+            calls.push((call, Some(one.get_ref())));
+        }
+        let mut later = BTreeSet::new();
+        for (call, _) in calls.iter_mut().rev() {
+            call.drop_unused_captures(&later);
+            call.texts(&mut |text, _| later.extend(mentioned(text)));
+        }
+        Ok(calls)
     }
 
     fn case(
@@ -150,51 +230,46 @@ impl Contract {
         random: &mut SmallRng,
     ) -> Result<Option<Case>, ConfigError> {
         let written = case.get_ref();
-        let calls = self
-            .calls(case)?
-            .into_iter()
-            .map(|call| self.call(call))
-            .collect::<Result<Vec<_>, _>>()?;
-        let speaks = calls.iter().all(|call| call.speaks(protocol));
+        let calls = self.calls(case)?;
+        let speaks = calls.iter().all(|(call, _)| call.speaks(protocol));
         let delivery = match written.deliver {
             Deliver::Whole => Delivery::InTurn,
             Deliver::SingleBytes => Delivery::SingleBytes,
-            Deliver::OnePacket => Delivery::Packets(usize::MAX),
+            Deliver::Pipelined => Delivery::Packets(usize::MAX),
             Deliver::Chunked => Delivery::Chunked(CHUNK),
             Deliver::ManyConnections => Delivery::ManyConnections(CONNECTIONS),
         };
         if !speaks || !delivery.fits(protocol) {
             return Ok(None);
         }
-        let mut slots: Vec<String> = Vec::new();
-        for name in calls.iter().flat_map(Call::taken_names) {
-            if !slots.iter().any(|known| known == name) {
-                slots.push(name.to_owned());
-            }
-        }
-        if !slots.is_empty() && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
+        let captures = calls.iter().any(|(call, _)| call.captured_names().next().is_some());
+        if captures && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
             let message = format!(
-                "case `{}`: calls with `capture` run one after the other: remove `deliver`",
+                "case \"{}\": calls with `capture` run one after the other",
                 written.name.get_ref()
             );
-            return Err(self.invalid(case.span(), message));
+            return Err(self.file.invalid_with(written.name.span(), message, "remove `deliver`"));
         }
+        let slots = Slots::default();
         let mut exchanges = Vec::new();
         for _ in 0..written.times.unwrap_or(1) {
             let mut draw = ValueGenerator::new(random, &self.tables);
             let mut so_far = BTreeSet::new();
-            for (call, as_written) in calls.iter().zip(self.calls(case)?) {
-                let taken = CaptureScope {
+            let nothing = BTreeMap::new();
+            for (call, own) in &calls {
+                let captured = CaptureScope {
                     slots: &slots,
                     so_far: &so_far,
-                    own: &as_written.get_ref().with,
+                    own: own.map_or(&nothing, |own| &own.with),
                 };
-                exchanges.extend(call.exchanges(protocol, &mut draw, &taken)?);
-                so_far.extend(call.taken_names().map(str::to_owned));
+                exchanges.extend(call.exchanges(protocol, &mut draw, &captured)?);
+                so_far.extend(call.captured_names().map(str::to_owned));
             }
         }
+        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
         let restart = self.restart(case)?;
-        let leave = self.leave(case, &calls)?;
+        let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
+        let leave = self.disconnect(case, &calls)?;
         if leave.is_some() && !matches!(protocol, Protocol::Http1 | Protocol::Grpc) {
             return Ok(None);
         }
@@ -202,12 +277,27 @@ impl Contract {
             name: written.name.get_ref().clone(),
             exchanges,
             delivery,
-            alone: written.alone || restart.is_some() || leave.is_some(),
-            thorough: written.thorough,
+            alone: written.serial || restart.is_some() || leave.is_some(),
+            thorough: written.slow,
             restart,
             leave,
         }))
     }
+}
+
+/// Gives each captured value the slots of the encodings in which later requests use it.
+pub(crate) fn assign_slots(expect: &mut Expectation, slots: &Slots) {
+    expect.take = std::mem::take(&mut expect.take)
+        .into_iter()
+        .flat_map(|capture| {
+            let used = slots.of(&capture.name).into_iter();
+            used.map(move |(slot, encoding)| Capture {
+                slot,
+                encoding,
+                ..capture.clone()
+            })
+        })
+        .collect();
 }
 
 impl Call<'_> {
@@ -217,59 +307,96 @@ impl Call<'_> {
         &self,
         protocol: Protocol,
         draw: &mut ValueGenerator<'_>,
-        taken: &CaptureScope<'_>,
+        captured: &CaptureScope<'_>,
     ) -> Result<Vec<Exchange>, ConfigError> {
         let mut exchanges = Vec::new();
         for mut bindings in self.combinations(draw)? {
-            for (slot, name) in taken.slots.iter().enumerate() {
-                if taken.so_far.contains(name) && !taken.own.contains_key(name) {
-                    bindings.insert(name.clone(), BoundValue::Parameter(slot));
+            for name in captured.so_far {
+                if !captured.own.contains_key(name) {
+                    bindings.insert(name.clone(), BoundValue::Captured);
                 }
             }
-            exchanges.push(self.exchange(protocol, &bindings, taken.slots)?);
+            exchanges.push(self.exchange(protocol, &bindings, captured.slots)?);
         }
         Ok(exchanges)
     }
 
-    /// An exchange with one value drawn for each placeholder.
-    fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ConfigError> {
-        self.exchange(protocol, &self.draw(random)?, &[])
+    /// The call with one value drawn for each placeholder, after the calls that it needs.
+    fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Vec<Exchange>, ConfigError> {
+        let slots = Slots::default();
+        let mut exchanges = Vec::new();
+        let mut captured = BTreeSet::new();
+        let mut needed: Vec<String> = Vec::new();
+        for need in &self.needs {
+            let before = self.contract().needed(need.get_ref())?;
+            for name in before.into_iter().chain([need.get_ref().clone()]) {
+                if !needed.contains(&name) {
+                    needed.push(name);
+                }
+            }
+        }
+        for name in needed {
+            let call = self.contract().call_of(&name)?;
+            exchanges.push(call.bound_exchange(protocol, random, (&captured, &slots))?);
+            captured.extend(call.captured_names().map(str::to_owned));
+        }
+        exchanges.push(self.bound_exchange(protocol, random, (&captured, &slots))?);
+        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
+        Ok(exchanges)
+    }
+
+    fn bound_exchange(
+        &self,
+        protocol: Protocol,
+        random: &mut SmallRng,
+        (captured, slots): (&BTreeSet<String>, &Slots),
+    ) -> Result<Exchange, ConfigError> {
+        let mut bindings = self.draw(random)?;
+        for name in captured {
+            bindings.insert(name.clone(), BoundValue::Captured);
+        }
+        self.exchange(protocol, &bindings, slots)
     }
 
     fn exchange(
         &self,
         protocol: Protocol,
         bindings: &Bindings,
-        slots: &[String],
+        slots: &Slots,
     ) -> Result<Exchange, ConfigError> {
-        let filling = PlaceholderValues::for_case(bindings).with_slots(slots);
+        let filling = PlaceholderValues::for_case(self.contract(), bindings, slots);
         let (request, expect) = self.build(protocol, &filling)?;
+        let within = self.written.expect.as_ref().and_then(|expect| expect.get_ref().within);
         Ok(Exchange {
-            label: label(protocol, &request, bindings, slots),
+            label: label(protocol, &request, bindings, (slots, self.with())),
             script: self.script(&request, &filling)?,
             request,
             expect,
-            within: self.written.within.map(|time| time.0),
-            until: self.written.until.map(|time| time.0),
+            within: within.map(|time| time.0),
+            until: self.written.retry_for.map(|time| time.0),
         })
     }
 }
 
 /// The values that the calls of a case capture from replies.
 struct CaptureScope<'a> {
-    /// The names of all, in the order of their slots.
-    slots: &'a [String],
-    /// Those captured before this call.
+    slots: &'a Slots,
+    /// The names of those captured before this call.
     so_far: &'a BTreeSet<String>,
     /// The values that the call itself sets.
     own: &'a BTreeMap<String, Spanned<SourceToml>>,
 }
 
 /// The request in readable form.
-fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[String]) -> String {
+fn label(
+    protocol: Protocol,
+    request: &Request,
+    bindings: &Bindings,
+    (slots, with): (&Slots, &BTreeMap<String, Spanned<SourceToml>>),
+) -> String {
     let mut path = Vec::new();
     request.path.render(&mut path, |slot, out| {
-        out.extend_from_slice(format!("{{{}}}", slots[slot]).as_bytes());
+        out.extend_from_slice(format!("{{{}}}", slots.name(slot)).as_bytes());
     });
     let path = String::from_utf8_lossy(&path).into_owned();
     if let Body::Generated(generated) = &request.body
@@ -287,13 +414,13 @@ fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[St
     }
     let values: Vec<String> = bindings
         .iter()
-        .filter(|(name, _)| *name != BODY_END)
+        .filter(|(name, _)| *name != BODY_END && with.contains_key(*name))
         .map(|(name, value)| match value {
-            BoundValue::Text(text) if protocol == Protocol::WebSocket => {
-                format!("{name}={}", text.escape_debug())
+            BoundValue::Known(value) if protocol == Protocol::WebSocket => {
+                format!("{name}={}", text_of(value).escape_debug())
             }
-            BoundValue::Text(text) => format!("{name}={text}"),
-            BoundValue::Parameter(_) => name.clone(),
+            BoundValue::Known(value) => format!("{name}={}", text_of(value)),
+            BoundValue::Captured | BoundValue::Drawn(_) | BoundValue::Alias(_) => name.clone(),
         })
         .collect();
     let values = values.join(", ");

@@ -1,9 +1,8 @@
 //! One call of an operation, with values that the user chose.
 
 use super::Exchange;
-use crate::contract::call::{Call, PlaceholderValues};
+use crate::contract::call::{BoundValue, Call, PlaceholderValues, Slots};
 use crate::format::suggestion::known;
-use crate::contract::template::BoundValue;
 use crate::contract::toml::CallToml;
 use crate::ConfigError;
 use crate::contract::Contract;
@@ -35,7 +34,10 @@ impl Contract {
         };
         let mut places: Vec<_> = call.with().iter().filter(|(name, _)| own(name)).collect();
         places.sort_by_key(|(_, source)| source.span().start);
-        Ok(places.into_iter().map(|(name, _)| name.clone()).collect())
+        let captured = self.captured_before(operation)?.into_iter();
+        let columns = call.row_names()?.into_iter();
+        let own = places.into_iter().map(|(name, _)| name.clone());
+        Ok(own.chain(captured).chain(columns).collect())
     }
 
     /// A call of an operation with these values in its placeholders; the others are drawn as in a check with this seed.
@@ -56,13 +58,17 @@ impl Contract {
         }
         let mut random = SmallRng::seed_from_u64(seed);
         let mut bindings = call.draw(&mut random)?;
+        for name in self.captured_before(operation)? {
+            bindings.entry(name).or_insert_with(|| BoundValue::Known(Value::from("")));
+        }
         for (name, value) in values {
             if !bindings.contains_key(name) {
                 return Err(self.unknown("placeholder", name, &self.places(operation)?));
             }
-            bindings.insert(name.clone(), BoundValue::Text(value.clone()));
+            bindings.insert(name.clone(), BoundValue::Known(typed(value)));
         }
-        let filling = PlaceholderValues::for_case(&bindings);
+        let slots = Slots::default();
+        let filling = PlaceholderValues::for_case(self, &bindings, &slots);
         let (request, expect, expected) = match call.build(protocol, &filling) {
             Ok((request, expect)) => (request, expect, true),
             // The contract may not define the reply for these values; the request must still be valid.
@@ -90,7 +96,7 @@ impl Contract {
         serde_json::to_value(message).map_err(|error| error.to_string())
     }
 
-    fn call_of(&self, operation: &str) -> Result<Call<'_>, ConfigError> {
+    pub(crate) fn call_of(&self, operation: &str) -> Result<Call<'_>, ConfigError> {
         let Some(written) = self.written.operation.get(operation) else {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
@@ -115,5 +121,13 @@ impl Contract {
             name: name.to_owned(),
             allowed: known(names.iter().map(String::as_str)),
         }
+    }
+}
+
+/// A value as the user typed it: a number is a number in JSON.
+fn typed(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(number @ Value::Number(_)) => number,
+        _ => text.into(),
     }
 }

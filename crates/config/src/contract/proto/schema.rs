@@ -100,7 +100,7 @@ fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Templa
     let mut at = 0;
     while at < plain.len() {
         if let Some(index) = places[at] {
-            builder.value(index);
+            builder.part(prony_load::Part::Value(index));
             at += lengths[index];
         } else {
             builder.literal(&plain[at..=at]);

@@ -1,113 +1,218 @@
 //! The keys of expectations.
 
 use super::TextOrNumber;
-use super::values::{HeaderText, OneOrMany};
+use super::values::{HeaderExpectToml, OneOrMany};
+use crate::format::{Spanned, SpannedValue};
+use prony_load::DurationText;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use crate::format::Spanned;
 
 /// The expected reply.
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectToml {
-    pub(crate) status: Option<OneOrMany<u16>>,
-    pub(crate) grpc: Option<Spanned<String>>,
-    #[serde(rename = "type")]
-    pub(crate) media_type: Option<String>,
+    /// The status, or several. Default: 200.
+    pub(crate) status: Option<OneOrMany<Status>>,
+    /// The status of a gRPC call, such as `NOT_FOUND`. Default: `OK`.
+    #[schemars(extend("x-aliases" = ["grpc"]))]
+    pub(crate) grpc_status: Option<Spanned<String>>,
+    /// The media type of the reply. `json` implies JSON; `"any"` accepts every type.
+    #[schemars(extend("x-aliases" = ["type"]))]
+    pub(crate) content_type: Option<String>,
+    /// Headers of the reply: an exact text, `{ matches = "REGEX" }`, true (present) or false (absent).
     #[serde(default)]
-    pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
+    pub(crate) headers: BTreeMap<String, Spanned<HeaderExpectToml>>,
+    /// The exact body.
     pub(crate) text: Option<Spanned<String>>,
+    /// The body equals the content of this file.
     pub(crate) file: Option<Spanned<String>>,
-    pub(crate) json: Option<Spanned<toml::Value>>,
-    /// JSON that the reply must contain; the reply may have further members.
-    pub(crate) json_part: Option<Spanned<toml::Value>>,
+    /// The body equals this JSON.
+    pub(crate) json: Option<SpannedValue>,
+    /// JSON that the body contains. Objects may have further members.
+    #[schemars(extend("x-aliases" = ["json_part"]))]
+    pub(crate) json_contains: Option<SpannedValue>,
+    /// JSON that the body must not contain.
+    pub(crate) json_not_contains: Option<SpannedValue>,
+    /// A list in the body whose items are computed from their numbers.
     pub(crate) json_list: Option<Spanned<ListToml>>,
+    /// The body is valid under this JSON Schema: a file of this folder, `"schemas.json#/$defs/Pet"`, or a table.
+    pub(crate) json_schema: Option<SpannedValue>,
+    /// Rules for single values of a JSON body: `/POINTER=VALUE`.
+    pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
+    /// The body is an HTML page with this table.
     pub(crate) html_table: Option<Spanned<HtmlTableToml>>,
-    /// Whether the reply contains the length and digest of the request's body.
-    #[serde(default)]
-    pub(crate) uploaded: bool,
+    /// Regular expressions that match somewhere in the body.
+    pub(crate) matches: Option<Spanned<OneOrMany<String>>>,
+    /// Texts that occur in the body.
+    pub(crate) contains: Option<Spanned<OneOrMany<String>>>,
+    /// The coding of the body, or several that are allowed. The other rules apply to the decoded body.
+    #[schemars(extend("x-aliases" = ["coding"]))]
+    pub(crate) content_encoding: Option<Spanned<OneOrMany<ContentEncoding>>>,
+    /// The message of a gRPC reply.
+    pub(crate) message: Option<SpannedValue>,
+    /// The messages of a streamed reply.
+    pub(crate) events: Option<Spanned<EventsToml>>,
     /// Whether the message that was sent on a WebSocket must be echoed.
     #[serde(default)]
     pub(crate) echoed: bool,
-    /// The codings that the body may have; `identity`: none. The other rules apply to the decoded body.
-    pub(crate) coding: Option<Spanned<OneOrMany<String>>>,
-    /// Whether the rules apply to the decoded body.
-    #[serde(default)]
-    pub(crate) decoded: bool,
-    pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) json_schema: Option<Spanned<toml::Value>>,
-    pub(crate) matches: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) contains: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) html_lines: Option<Spanned<OneOrMany<String>>>,
-    pub(crate) header_lines: Option<Spanned<String>>,
-    pub(crate) integers: Option<Spanned<String>>,
-    pub(crate) fibonacci: Option<Spanned<String>>,
-    pub(crate) received: Option<EchoFormat>,
-    /// The messages of a streamed reply.
-    pub(crate) events: Option<Spanned<EventsToml>>,
-    /// Values that later steps of a sequence capture from the reply, by name: `json:/id`.
-    #[serde(default, alias = "take")]
-    pub(crate) capture: BTreeMap<String, Spanned<String>>,
-    /// Rules for single values of a JSON reply: `/POINTER=VALUE`.
-    pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
+    /// The longest time until the reply is complete. Only in cases.
+    pub(crate) within: Option<DurationText>,
+    /// Expectations that only prony's own contracts use.
+    pub(crate) builtin: Option<BuiltinToml>,
 }
 
-/// `{ from = "{from}", count = "{count}", member = "items", item = "$item" }`
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// A status code, or `"2xx"` for 200 to 299.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a status such as 201, a list of them, or \"2xx\""))]
+pub(crate) enum Status {
+    Code(#[schemars(range(min = 100, max = 599))] u16),
+    Success(Success),
+}
+
+/// Any status from 200 to 299.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub(crate) enum Success {
+    #[serde(rename = "2xx")]
+    Any,
+}
+
+impl Status {
+    /// The codes that a list of statuses accepts; empty for 200 to 299, which a list of further codes cannot extend.
+    pub(crate) fn codes(all: &[Self]) -> Vec<u16> {
+        let code = |status: &Self| match status {
+            Self::Code(code) => vec![*code],
+            Self::Success(Success::Any) => (200..300).collect(),
+        };
+        match all {
+            [Self::Success(Success::Any)] => Vec::new(),
+            several => several.iter().flat_map(code).collect(),
+        }
+    }
+}
+
+/// A content coding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentEncoding {
+    Gzip,
+    Br,
+    Zstd,
+    Deflate,
+    /// No coding.
+    Identity,
+    /// Any of them, or none.
+    Any,
+}
+
+impl ContentEncoding {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Br => "br",
+            Self::Zstd => "zstd",
+            Self::Deflate => "deflate",
+            Self::Identity => "identity",
+            Self::Any => "any",
+        }
+    }
+}
+
+/// Expectations that only prony's own contracts use.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BuiltinToml {
+    /// The numbers from 1 to n, joined by spaces.
+    pub(crate) integers: Option<Spanned<String>>,
+    /// The Fibonacci numbers up to F(n), joined by spaces.
+    pub(crate) fibonacci: Option<Spanned<String>>,
+    /// Lines of HTML, with their character references resolved.
+    pub(crate) html_lines: Option<Spanned<OneOrMany<String>>>,
+    /// A line of HTML for each header of the request, with `$name` and `$value`.
+    pub(crate) header_lines: Option<Spanned<String>>,
+    /// How the reply reports the request that the backend received.
+    pub(crate) received: Option<EchoFormat>,
+}
+
+/// A list whose items are computed from their numbers.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListToml {
-    pub(crate) from: String,
-    pub(crate) count: String,
-    pub(crate) member: Option<String>,
-    pub(crate) item: toml::Value,
+    /// The JSON Pointer to the list. Default: the whole body.
+    pub(crate) at: Option<Spanned<String>>,
+    /// The number of the first item. Default: 1.
+    pub(crate) first: Option<TextOrNumber>,
+    /// The number of items.
+    pub(crate) count: TextOrNumber,
+    /// An item. In formulas, `i` is its number.
+    pub(crate) each: SpannedValue,
+    /// Whether the object that holds the list has no other members.
+    #[serde(default)]
+    pub(crate) only: bool,
 }
 
-/// `{ title = "Fortunes", header = ["id", "message"], rows = "fortune", more = [["0", "{nonce}"]], sort = "message" }`
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// An HTML page with one table.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HtmlTableToml {
+    /// The title of the page.
     pub(crate) title: Option<String>,
+    /// The header cells.
     pub(crate) header: Vec<String>,
+    /// The name of `[rows.NAME]`, or the rows themselves.
     pub(crate) rows: Option<TableRowsToml>,
+    /// Further rows.
     #[serde(default)]
     pub(crate) more: Vec<Vec<String>>,
+    /// The column by which the rows are sorted.
     pub(crate) sort: Option<String>,
 }
 
 /// The name of rows of a backing service, or the rows themselves.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(untagged, expecting = "the name of `[rows.NAME]`, or a list of rows")]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "the name of `[rows.NAME]`, or a list of rows"))]
 pub(crate) enum TableRowsToml {
     Named(String),
     Written(Vec<Vec<String>>),
 }
 
-/// `{ count = "{n}", each = { id = "{= i}", event = "tick", json = { n = "#{= i}" } }, last = { event = "end" } }`
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// A stream of messages.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsToml {
+    /// The number of messages, without the last one if `last` describes it.
     pub(crate) count: TextOrNumber,
+    /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: EventToml,
+    /// The message after these.
     pub(crate) last: Option<EventToml>,
+    /// The gap before each message, in microseconds.
     pub(crate) gap_us: Option<TextOrNumber>,
+    /// Whether each message must arrive when it is due, and not only the whole stream.
     #[serde(default)]
     pub(crate) flushed: bool,
 }
 
-/// The expectation of one message.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// One message of a stream.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventToml {
-    pub(crate) id: Option<String>,
-    pub(crate) event: Option<String>,
-    pub(crate) json: Option<toml::Value>,
-    pub(crate) text: Option<String>,
-    /// Only for gRPC: the whole message.
-    pub(crate) message: Option<toml::Value>,
+    /// The id of a server-sent event.
+    pub(crate) id: Option<Spanned<String>>,
+    /// The name of a server-sent event.
+    pub(crate) event: Option<Spanned<String>>,
+    /// The data equals this JSON.
+    pub(crate) json: Option<SpannedValue>,
+    /// The exact data.
+    pub(crate) text: Option<Spanned<String>>,
+    /// For gRPC: the whole message.
+    pub(crate) message: Option<SpannedValue>,
 }
 
 /// How the backend's reply reports the request that the backend received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EchoFormat {
     /// With the digest header.

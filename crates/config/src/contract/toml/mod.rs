@@ -1,131 +1,133 @@
-//! The contract file, key by key.
+//! The contract file, key by key. The comments are the descriptions of its JSON Schema and of the documentation.
 
+mod call;
+mod case;
 mod expect;
 mod script;
 mod values;
 
+pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml, TextOrNumber};
+pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
-    EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, TableRowsToml,
+    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status, TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
-pub(crate) use values::{HeaderText, OneOrMany};
+pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany};
 
 use crate::contract::source::SourceToml;
-use prony_load::{DurationText, LoadText, Pick};
-use serde::Deserialize;
-use serde::Serialize;
+use crate::format::{Spanned, SpannedValue};
+use prony_load::{LoadText, Pick};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use crate::format::Spanned;
 
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+/// What a service must do: its operations, the cases that check them, and the workloads that load it.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ContractToml {
-    pub(crate) name: Spanned<String>,
+    /// The name of the folder. It need not be written.
     #[serde(skip_serializing)]
-    pub(crate) title: String,
+    pub(crate) name: Option<Spanned<String>>,
+    /// A title for reports. Default: the name.
     #[serde(skip_serializing)]
-    pub(crate) summary: String,
+    pub(crate) title: Option<String>,
+    /// A description in a sentence or two.
     #[serde(skip_serializing)]
-    pub(crate) document: Option<String>,
+    pub(crate) summary: Option<String>,
+    /// The published measurement from which the contract is derived.
+    #[serde(skip_serializing)]
+    #[schemars(extend("x-aliases" = ["document"]))]
+    pub(crate) study: Option<String>,
+    /// The file with the definitions of the gRPC services, in this folder.
     pub(crate) proto: Option<Spanned<String>>,
+    /// Common cases that do not apply to this contract.
     #[serde(default)]
-    pub(crate) without: Vec<Spanned<String>>,
-    /// The required backing services.
+    #[schemars(extend("x-aliases" = ["without"]))]
+    pub(crate) skip_common_cases: Vec<Spanned<String>>,
+    /// The backing services that a service needs, such as a database.
     #[serde(default, skip_serializing)]
-    #[serde(rename = "backing", alias = "companion")]
+    #[schemars(extend("x-aliases" = ["backing", "companion"]))]
     pub(crate) backing_service: BTreeMap<String, Spanned<BackingRequirementToml>>,
-    /// Values of the seeded data of backing services.
+    /// Rows of the seeded data of a backing service. `{NAME.COLUMN}` is a column of a random row.
     #[serde(default)]
     pub(crate) rows: BTreeMap<String, Spanned<RowsToml>>,
-    /// Environment variables of the service, in addition to those that every service gets.
+    /// Environment variables of the service.
     #[serde(default)]
-    pub(crate) environment: BTreeMap<String, Spanned<VariableToml>>,
-    /// Conditions on backing services after the load.
+    #[schemars(extend("x-aliases" = ["environment"]))]
+    pub(crate) env: BTreeMap<String, Spanned<VariableToml>>,
+    /// Conditions on the backing services, during or after the load.
     #[serde(default)]
-    pub(crate) after: Vec<Spanned<FinalInvariantToml>>,
-    /// Conditions on backing services during the load.
-    #[serde(default)]
-    pub(crate) during: Vec<Spanned<LoadInvariantToml>>,
-    /// Word lists for the formulas of lists.
+    pub(crate) invariant: Vec<Spanned<InvariantToml>>,
+    /// Word lists for formulas: `{= colour[i % 16]}`.
     #[serde(default)]
     pub(crate) words: BTreeMap<String, Vec<String>>,
+    /// Constants of any shape. `{NAME}` is the value.
     #[serde(default)]
-    pub(crate) data: BTreeMap<String, toml::Value>,
-    /// Tokens that requests carry, by the name of their placeholder.
+    pub(crate) value: BTreeMap<String, SpannedValue>,
+    /// Tokens that requests carry. `{NAME}` is the signed token.
     #[serde(default)]
     pub(crate) jwt: BTreeMap<String, Spanned<JwtToml>>,
+    /// The kinds of requests.
     #[serde(default)]
     pub(crate) operation: BTreeMap<String, Spanned<OperationToml>>,
+    /// The cases of a check, in addition to the common ones.
     #[serde(default)]
     pub(crate) case: Vec<Spanned<CaseToml>>,
+    /// The requests of a load. The first workload is the default.
     #[serde(default)]
     pub(crate) workload: BTreeMap<String, Spanned<WorkloadToml>>,
 }
 
-impl ContractToml {
-    /// Operations and workloads that do not come from a contract file.
-    pub(crate) fn of(
-        jwt: BTreeMap<String, Spanned<JwtToml>>,
-        operation: BTreeMap<String, Spanned<OperationToml>>,
-        workload: BTreeMap<String, Spanned<WorkloadToml>>,
-    ) -> Self {
-        Self {
-            name: Spanned::new(0..0, String::new()),
-            title: String::new(),
-            summary: String::new(),
-            document: None,
-            proto: None,
-            without: Vec::new(),
-            backing_service: BTreeMap::new(),
-            rows: BTreeMap::new(),
-            environment: BTreeMap::new(),
-            after: Vec::new(),
-            during: Vec::new(),
-            words: BTreeMap::new(),
-            data: BTreeMap::new(),
-            jwt,
-            operation,
-            case: Vec::new(),
-            workload,
-        }
-    }
-}
-
 /// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JwtToml {
+    /// The algorithm of the signature.
     pub(crate) alg: Algorithm,
+    /// The key: a text, a file in this folder, or an environment variable.
     pub(crate) key: KeyToml,
-    /// Texts may have placeholders for the columns of the workload's table.
+    /// The claims. `exp`, `nbf` and `iat` take a duration from now. Texts may have placeholders for values that the request
+    /// carries.
     #[serde(default)]
     pub(crate) claims: serde_json::Map<String, serde_json::Value>,
-    /// Further members of the header, like `kid`.
+    /// Further members of the header, such as `kid`.
     #[serde(default)]
     pub(crate) header: serde_json::Map<String, serde_json::Value>,
 }
 
-#[derive(Debug, Clone, Copy, serde::Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 pub(crate) enum Algorithm {
     #[serde(rename = "HS256")]
     Hs256,
     #[serde(rename = "ES256")]
     Es256,
-    /// No signature: a service must reject it.
+    /// No signature: a service must reject the token.
     #[serde(rename = "none")]
     None,
 }
 
 /// The key itself, a file in the contract's folder, or an environment variable.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(
-    untagged,
-    expecting = "a text, { file = \"key.pem\" } or { variable = \"JWT_KEY\" }"
-)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a text, { file = \"key.pem\" } or { variable = \"JWT_KEY\" }"))]
 pub(crate) enum KeyToml {
     Text(String),
-    File { file: String },
-    Variable { variable: String },
+    File(FileToml),
+    Variable(EnvironmentToml),
+}
+
+/// A file in the folder of the contract.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileToml {
+    pub(crate) file: String,
+}
+
+/// An environment variable of prony.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EnvironmentToml {
+    pub(crate) variable: String,
 }
 
 /// Includes the variant, since the values alone are ambiguous.
@@ -133,163 +135,61 @@ impl Serialize for KeyToml {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (index, variant, text) = match self {
             Self::Text(text) => (0, "Text", text),
-            Self::File { file } => (1, "File", file),
-            Self::Variable { variable } => (2, "Variable", variable),
+            Self::File(FileToml { file }) => (1, "File", file),
+            Self::Variable(EnvironmentToml { variable }) => (2, "Variable", variable),
         };
         serializer.serialize_newtype_variant("WrittenKey", index, variant, text)
     }
 }
 
-/// One kind of call.
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OperationToml {
-    #[serde(skip_serializing)]
-    pub(crate) summary: String,
-    /// Whether the common cases call it: this requires that it can be called alone and repeatedly.
-    #[serde(default = "yes")]
-    pub(crate) common: bool,
-    pub(crate) http: Option<Spanned<String>>,
-    pub(crate) grpc: Option<Spanned<String>>,
-    /// The path of a WebSocket.
-    pub(crate) websocket: Option<Spanned<String>>,
-    #[serde(default)]
-    pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
-    #[serde(default)]
-    pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
-    pub(crate) json: Option<Spanned<toml::Value>>,
-    pub(crate) text: Option<Spanned<String>>,
-    pub(crate) file: Option<Spanned<String>>,
-    pub(crate) generated: Option<Spanned<GeneratedBodyToml>>,
-    pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) messages: Option<Spanned<MessagesToml>>,
-    /// The deadline of a gRPC call.
-    pub(crate) deadline: Option<DurationText>,
-    pub(crate) expect: Option<Spanned<ExpectToml>>,
-}
-
-/// A generated body: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GeneratedBodyToml {
-    pub(crate) bytes: TextOrNumber,
-    pub(crate) chunk: Option<u32>,
-}
-
-/// A number, or a text with a placeholder.
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(untagged, expecting = "a whole number, or a text with a placeholder")]
-pub(crate) enum TextOrNumber {
-    Number(u64),
-    Text(String),
-}
-
-/// A call of an operation in a case, with the keys that differ from it; or a request without an operation.
-#[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CallToml {
-    pub(crate) operation: Option<Spanned<String>>,
-    pub(crate) http: Option<Spanned<String>>,
-    pub(crate) grpc: Option<Spanned<String>>,
-    pub(crate) websocket: Option<Spanned<String>>,
-    #[serde(default)]
-    pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
-    #[serde(default)]
-    pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
-    pub(crate) json: Option<Spanned<toml::Value>>,
-    pub(crate) text: Option<Spanned<String>>,
-    pub(crate) file: Option<Spanned<String>>,
-    pub(crate) generated: Option<Spanned<GeneratedBodyToml>>,
-    pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) messages: Option<Spanned<MessagesToml>>,
-    pub(crate) deadline: Option<DurationText>,
-    pub(crate) expect: Option<Spanned<ExpectToml>>,
-    /// The script of a WebSocket, instead of a single message.
-    #[serde(alias = "talk")]
-    pub(crate) script: Option<Spanned<Vec<ScriptStepToml>>>,
-    pub(crate) within: Option<DurationText>,
-    pub(crate) until: Option<DurationText>,
-}
-
-/// A case: calls, one after the other, and how they are delivered.
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CaseToml {
-    pub(crate) name: Spanned<String>,
-    pub(crate) call: Option<Spanned<CallToml>>,
-    #[serde(default)]
-    pub(crate) calls: Vec<Spanned<CallToml>>,
-    #[serde(default)]
-    pub(crate) deliver: Deliver,
-    #[serde(default)]
-    pub(crate) alone: bool,
-    #[serde(default)]
-    pub(crate) thorough: bool,
-    pub(crate) times: Option<u32>,
-    /// The backing service that goes away and comes back.
-    pub(crate) restart: Option<Spanned<String>>,
-    pub(crate) away: Option<Spanned<DurationText>>,
-    pub(crate) recovers: Option<Spanned<DurationText>>,
-    /// The clients that leave in the middle of their streams.
-    pub(crate) leave: Option<Spanned<ClientDisconnectToml>>,
-}
-
-/// `{ streams = 100, within = "5s" }`
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ClientDisconnectToml {
-    pub(crate) streams: u32,
-    pub(crate) within: Option<DurationText>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Deliver {
-    #[default]
-    Whole,
-    SingleBytes,
-    OnePacket,
-    Chunked,
-    ManyConnections,
-}
-
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+/// The requests of a load.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkloadToml {
-    #[serde(skip_serializing)]
+    /// A description in a sentence.
+    #[serde(default, skip_serializing)]
     pub(crate) summary: String,
+    /// Operations that are drawn at random, by weight.
     #[serde(default)]
     pub(crate) mix: Vec<Spanned<StepToml>>,
+    /// Operations that a user calls one after the other on one connection.
     #[serde(default)]
     pub(crate) sequence: Vec<Spanned<StepToml>>,
-    /// A table with a row for each user.
+    /// A CSV or JSON Lines file with a row for each user. `{COLUMN}` is a value of the user's row.
     pub(crate) data: Option<Spanned<TableToml>>,
     /// Whether users return the cookies that they receive.
     #[serde(default)]
     pub(crate) cookies: bool,
+    /// The load, if a suite does not set another.
     pub(crate) load: Spanned<LoadText>,
 }
 
-/// `"users.csv"`, or `{ file = "users.csv", pick = "random" }`.
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+/// A table of users: the name of a file, or a file and how the row of a user is chosen.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(from = "EitherTable")]
+#[schemars(with = "EitherTable")]
 pub(crate) struct TableToml {
     pub(crate) file: String,
     pub(crate) pick: Pick,
 }
 
-#[derive(serde::Deserialize)]
-#[serde(
-    untagged,
-    expecting = "the name of a file, or { file = \"users.csv\", pick = \"in_turn\", \"random\" or \"once\" }"
-)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "the name of a file, or { file = \"users.csv\", pick = \"random\" }"))]
 enum EitherTable {
     File(String),
-    Whole {
-        file: String,
-        #[serde(default)]
-        pick: Pick,
-    },
+    Whole(PickedTable),
+}
+
+/// A file, and how the row of a user is chosen.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PickedTable {
+    /// The file, in this folder.
+    file: String,
+    /// How the row of a user is chosen.
+    #[serde(default)]
+    pick: Pick,
 }
 
 impl From<EitherTable> for TableToml {
@@ -299,22 +199,39 @@ impl From<EitherTable> for TableToml {
                 file,
                 pick: Pick::default(),
             },
-            EitherTable::Whole { file, pick } => Self { file, pick },
+            EitherTable::Whole(PickedTable { file, pick }) => Self { file, pick },
         }
     }
 }
 
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+/// An operation of a workload.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepToml {
+    /// The name of the operation.
     pub(crate) operation: Spanned<String>,
+    /// Values of placeholders, instead of those of the operation.
     #[serde(default)]
     pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
+    /// The share of a mix, relative to the other weights.
     #[serde(default = "one")]
     pub(crate) weight: u32,
-    /// How often a sequence repeats this step before the next one.
+    /// How often a sequence repeats the step before the next one.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub(crate) times: u32,
+}
+
+impl StepToml {
+    /// A call of an operation as it is.
+    pub(crate) const fn of(operation: Spanned<String>) -> Self {
+        Self {
+            operation,
+            with: BTreeMap::new(),
+            weight: 1,
+            times: 1,
+        }
+    }
 }
 
 const fn yes() -> bool {
@@ -323,30 +240,6 @@ const fn yes() -> bool {
 
 const fn one() -> u32 {
     1
-}
-
-impl From<&OperationToml> for CallToml {
-    fn from(operation: &OperationToml) -> Self {
-        Self {
-            operation: None,
-            http: operation.http.clone(),
-            grpc: operation.grpc.clone(),
-            websocket: operation.websocket.clone(),
-            with: operation.with.clone(),
-            headers: operation.headers.clone(),
-            json: operation.json.clone(),
-            text: operation.text.clone(),
-            file: operation.file.clone(),
-            generated: operation.generated.clone(),
-            message: operation.message.clone(),
-            messages: operation.messages.clone(),
-            deadline: operation.deadline,
-            expect: operation.expect.clone(),
-            script: None,
-            within: None,
-            until: None,
-        }
-    }
 }
 
 /// The tables of a kind in the order of the file.
@@ -361,74 +254,66 @@ pub(crate) fn in_order<T>(
     sorted.into_iter()
 }
 
-/// `{ count = "{count}", each = { value = "{= i}" }, unanswered = 1 }`
-#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+/// A backing service that a service needs.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MessagesToml {
-    pub(crate) count: TextOrNumber,
-    pub(crate) each: toml::Value,
-    /// The largest number of messages that may wait for their replies.
-    pub(crate) unanswered: Option<TextOrNumber>,
+pub(crate) struct BackingRequirementToml {
+    /// The name of its folder in `backing-services/`, such as `postgresql`.
+    #[serde(rename = "use")]
+    #[schemars(length(min = 1))]
+    pub(crate) uses: Spanned<String>,
+    /// Files of this folder that create its data, in the order in which they run.
+    #[serde(default)]
+    pub(crate) seed: Vec<Spanned<String>>,
+    /// Settings that the backing service defines.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, SpannedValue>,
 }
 
-/// `[backing.NAME]`: all keys other than `use` and `seed` are settings of the backing service.
-pub(crate) type BackingRequirementToml = BTreeMap<String, Spanned<toml::Value>>;
-
-/// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
+/// A text, or the content of a file: `{ file = "public.pem" }`.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a text, or { file = \"public.pem\" }"))]
 pub(crate) enum VariableToml {
     Text(String),
-    File { file: String },
+    File(FileToml),
 }
 
-/// `[rows.NAME]`
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// Rows of the seeded data of a backing service.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RowsToml {
-    #[serde(rename = "backing", alias = "companion")]
+    /// The backing service to query, if there are several.
+    #[schemars(extend("x-aliases" = ["backing", "companion"]))]
     pub(crate) backing_service: Option<Spanned<String>>,
+    /// The query. Its columns keep their types: a number, true, false, null and JSON are inserted as such.
     pub(crate) query: String,
 }
 
-/// `[[after]]`
-#[derive(Debug, Clone, Deserialize, Serialize)]
+/// A condition on a backing service: a query and the number that it must return after the load, or the largest number of
+/// connections during the load.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FinalInvariantToml {
+pub(crate) struct InvariantToml {
+    /// What it means, for reports.
     pub(crate) name: String,
-    #[serde(rename = "backing", alias = "companion")]
+    /// The backing service, if there are several.
+    #[schemars(extend("x-aliases" = ["backing", "companion"]))]
     pub(crate) backing_service: Option<Spanned<String>>,
-    pub(crate) query: String,
-    pub(crate) equals: Spanned<String>,
-}
-
-/// `[[during]]`
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct LoadInvariantToml {
-    pub(crate) name: String,
-    #[serde(rename = "backing", alias = "companion")]
-    pub(crate) backing_service: Option<Spanned<String>>,
-    pub(crate) connections: Spanned<UpperLimitToml>,
+    /// A query that returns one whole number. It runs before and after the load.
+    pub(crate) query: Option<Spanned<String>>,
+    /// The number that the query must return after the load: a sum of `before`, numbers and `OPERATION.STATUS`, the number of
+    /// replies.
+    pub(crate) equals: Option<Spanned<String>>,
+    /// The largest number of connections that the service may have open: a number, or a variable of the backing service.
+    pub(crate) max_connections: Option<Spanned<UpperLimitToml>>,
 }
 
 /// `16`, or `"DATABASE_POOL"`
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(
-    untagged,
-    expecting = "a number, or a variable that the backing service exports, like \"DATABASE_POOL\""
-)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a number, or a variable of the backing service, such as \"DATABASE_POOL\""))]
 pub(crate) enum UpperLimitToml {
-    Number(u64),
+    Number(#[schemars(range(min = 1))] u64),
     Variable(String),
-}
-
-impl schemars::JsonSchema for ContractToml {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ContractToml".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object" })
-    }
 }

@@ -1,77 +1,67 @@
 //! Values with more than one notation.
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use std::fmt;
-use std::marker::PhantomData;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A header's text, several texts for a repeated header, or `false` for an absent one.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a text, a list of texts for a repeated header, or false for none"))]
 pub(crate) enum HeaderText {
-    Absent,
-    Texts(Vec<String>),
+    One(String),
+    Repeated(Vec<String>),
+    /// Only `false`.
+    Absent(#[schemars(extend("const" = false))] bool),
 }
 
-impl<'de> Deserialize<'de> for HeaderText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Texts;
-        impl<'de> Visitor<'de> for Texts {
-            type Value = HeaderText;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text, a list of texts, or false for an absent header")
-            }
-
-            fn visit_bool<E: de::Error>(self, there: bool) -> Result<HeaderText, E> {
-                if there {
-                    Err(E::invalid_value(de::Unexpected::Bool(true), &self))
-                } else {
-                    Ok(HeaderText::Absent)
-                }
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<HeaderText, E> {
-                Ok(HeaderText::Texts(vec![text.to_owned()]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<HeaderText, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(HeaderText::Texts)
-            }
+impl HeaderText {
+    /// The texts of the header.
+    pub(crate) fn texts(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Repeated(texts) => texts,
+            Self::Absent(_) => &[],
         }
-        deserializer.deserialize_any(Texts)
     }
 }
 
-/// One value, or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+/// The expected value of a header.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "an exact text, { matches = \"REGEX\" }, true (present) or false (absent)"))]
+pub(crate) enum HeaderExpectToml {
+    /// Exactly this text.
+    Text(String),
+    /// A value of any text, or none.
+    Present(bool),
+    Matches(MatchesToml),
+}
+
+/// A regular expression that matches the whole value.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MatchesToml {
+    /// The regular expression.
+    pub(crate) matches: String,
+}
+
+/// One value, or a list of them. The file is brought into the form of a list before it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
 pub(crate) struct OneOrMany<T>(pub(crate) Vec<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Values<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Values<T> {
-            type Value = OneOrMany<T>;
+impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
+    fn inline_schema() -> bool {
+        true
+    }
 
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a value or a list of values")
-            }
+    fn schema_name() -> Cow<'static, str> {
+        format!("OneOrMany_{}", T::schema_name()).into()
+    }
 
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(OneOrMany(vec![T::deserialize(number.into_deserializer())?]))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(OneOrMany(vec![T::deserialize(text.into_deserializer())?]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OneOrMany)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                Ok(OneOrMany(vec![T::deserialize(MapAccessDeserializer::new(map))?]))
-            }
-        }
-        deserializer.deserialize_any(Values(PhantomData))
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": 1 }], "x-list": true })
     }
 }

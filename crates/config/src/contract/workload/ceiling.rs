@@ -62,7 +62,8 @@ impl Contract {
                 .operation
                 .get(step.operation.get_ref())
                 .and_then(|operation| operation.get_ref().expect.as_ref());
-            if expect.is_some_and(|expect| expect.get_ref().received.is_some()) {
+            let builtin = expect.and_then(|expect| expect.get_ref().builtin.as_ref());
+            if builtin.is_some_and(|builtin| builtin.received.is_some()) {
                 relayed += weight;
             }
             all += weight;

@@ -5,26 +5,29 @@ mod sequence;
 mod state;
 
 pub use self::sequence::SequenceFile;
+pub(crate) use self::sequence::SequenceToml;
 
 use self::state::State;
-use crate::contract::call::{BODY_END, Call, PlaceholderValues};
-use crate::contract::source::{RowTable, SourceToml};
-use crate::contract::template::{Bindings, BoundValue};
+use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, Slots};
+use crate::contract::cases::assign_slots;
+use crate::contract::source::{Drawn, SourceToml, text_of};
 use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::ConfigError;
 use crate::contract::Contract;
-use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
+use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Step, Workload};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use crate::format::Spanned;
 
 /// A workload under construction.
-#[derive(Default)]
-struct WorkloadBuilder {
-    parameters: Vec<Parameter>,
+struct WorkloadBuilder<'a> {
+    contract: &'a Contract,
+    parameters: RefCell<Vec<Parameter>>,
     operations: Vec<Operation>,
     /// For each of `operations`: its name, its values, and the values among them that users carry.
     calls: Vec<(String, Values, BTreeSet<String>)>,
     state: State,
+    slots: Slots,
 }
 
 /// The values of the placeholders of a call.
@@ -39,52 +42,80 @@ impl Contract {
             .iter()
             .map(|step| self.step(step, protocol))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut assembly = WorkloadBuilder {
-            state: State::new(self, name, written.get_ref(), &calls)?,
-            ..WorkloadBuilder::default()
+        let mut builder = WorkloadBuilder {
+            contract: self,
+            parameters: RefCell::default(),
+            operations: Vec::new(),
+            calls: Vec::new(),
+            state: State::new(self, name, written.get_ref())?,
+            slots: Slots::default(),
         };
         let mut order = Vec::new();
         for (step, call) in steps.iter().zip(&calls) {
             let of_step = step.get_ref();
             for _ in 0..of_step.times {
                 order.push(Step {
-                    operation: assembly.operation(of_step, call, protocol)?,
+                    operation: builder.operation(of_step, call, protocol)?,
                     weight: of_step.weight,
                 });
             }
         }
         if order.iter().all(|step| step.weight == 0) {
-            let message =
-                format!("workload `{name}` has only weights of 0: give one operation a weight above 0");
-            return Err(self.invalid(written.span(), message));
+            let message = format!("workload `{name}` has only weights of 0");
+            let help = "give one operation a weight above 0";
+            return Err(self.file.invalid_with(written.span(), message, help));
         }
+        let is_sequence = !written.get_ref().sequence.is_empty();
         Ok(Workload {
             name: name.to_owned(),
-            parameters: assembly.parameters,
-            operations: assembly.operations,
-            order: if written.get_ref().sequence.is_empty() {
-                Order::Mix(order)
-            } else {
+            operations: builder.finished(is_sequence),
+            parameters: builder.parameters.into_inner(),
+            order: if is_sequence {
                 Order::Sequence(order)
+            } else {
+                Order::Mix(order)
             },
         })
     }
 
-    fn steps<'a>(
+    /// The steps of a workload, with the operations that others need before them.
+    fn steps(
         &self,
         name: &str,
-        written: &'a Spanned<WorkloadToml>,
-    ) -> Result<&'a [Spanned<StepToml>], ConfigError> {
+        written: &Spanned<WorkloadToml>,
+    ) -> Result<Vec<Spanned<StepToml>>, ConfigError> {
         let WorkloadToml { mix, sequence, .. } = written.get_ref();
         match (mix.as_slice(), sequence.as_slice()) {
             ([], []) => {
-                let message = format!("workload `{name}` has no operation: give `mix` or `sequence`");
-                Err(self.invalid(written.span(), message))
+                let message = format!("workload `{name}` has no operation");
+                Err(self.file.invalid_with(written.span(), message, "give `mix` or `sequence`"))
             }
-            (steps, []) | ([], steps) => Ok(steps),
+            (steps, []) => {
+                for step in steps {
+                    let operation = step.get_ref().operation.get_ref();
+                    if let Some(need) = self.needed(operation)?.first() {
+                        let message = format!("`{operation}` needs `{need}` before, which a mix cannot ensure");
+                        let help = "use `sequence` instead of `mix`";
+                        return Err(self.file.invalid_with(step.get_ref().operation.span(), message, help));
+                    }
+                }
+                Ok(steps.to_vec())
+            }
+            ([], steps) => {
+                let mut all: Vec<Spanned<StepToml>> = Vec::new();
+                for step in steps {
+                    for need in self.needed(step.get_ref().operation.get_ref())? {
+                        if all.iter().all(|before| *before.get_ref().operation.get_ref() != need) {
+                            all.push(Spanned::new(step.span(), StepToml::of(Spanned::new(step.span(), need))));
+                        }
+                    }
+                    all.push(step.clone());
+                }
+                Ok(all)
+            }
             _ => {
-                let message = format!("workload `{name}` has `mix` and `sequence`: give only one");
-                Err(self.invalid(written.span(), message))
+                let message = format!("workload `{name}` has `mix` and `sequence`");
+                Err(self.file.invalid_with(written.span(), message, "give only one of them"))
             }
         }
     }
@@ -98,9 +129,6 @@ impl Contract {
             ..CallToml::default()
         };
         let call = self.call(&Spanned::new(step.span(), written))?;
-        for (name, source) in call.with() {
-            call.verify_row(name, source)?;
-        }
         if call.speaks(protocol) {
             return Ok(call);
         }
@@ -112,7 +140,7 @@ impl Contract {
     }
 }
 
-impl WorkloadBuilder {
+impl WorkloadBuilder<'_> {
     /// The index of a step's operation. It is added unless it exists already with the same values.
     fn operation(
         &mut self,
@@ -132,7 +160,8 @@ impl WorkloadBuilder {
             index
         } else {
             let mut built = self.build(call, protocol)?;
-            self.state.add_cookies(&mut built, &mut self.parameters);
+            self.state
+                .add_cookies(&mut built, &mut self.parameters.borrow_mut(), &self.slots);
             self.operations.push(Operation {
                 name: label(name, &step.with),
                 ..built
@@ -144,79 +173,59 @@ impl WorkloadBuilder {
         Ok(index)
     }
 
-    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ConfigError> {
-        let carried: Vec<(String, Source)> = self.state.sources().collect();
-        let mut bindings: Bindings = carried
-            .into_iter()
-            .map(|(name, source)| (name.clone(), self.parameter(name, source)))
-            .collect();
-        for (name, source) in call.with() {
-            if !bindings.contains_key(name) {
-                let bound = self.bound(name, source.get_ref(), call.tables());
-                bindings.insert(name.clone(), bound);
+    /// The operations, once it is known which captured values are used, and how. Without a sequence, nothing is captured.
+    fn finished(&mut self, is_sequence: bool) -> Vec<Operation> {
+        for operation in &mut self.operations {
+            if is_sequence {
+                assign_slots(&mut operation.expect, &self.slots);
             }
         }
-        self.bind_body(call, &mut bindings)?;
-        self.bind_tokens(call, &mut bindings)?;
-        let (request, expect) = call.build(
-            protocol,
-            &PlaceholderValues::for_load(&bindings, &self.parameters, &self.state.slots),
-        )?;
+        std::mem::take(&mut self.operations)
+    }
+
+    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ConfigError> {
+        let mut bindings: Bindings = self.state.bindings().collect();
+        for (name, bound) in call.drawn_rows()? {
+            bindings.insert(name, bound);
+        }
+        for (name, source) in call.with() {
+            bindings.entry(name.clone()).or_insert_with(|| bound(source.get_ref()));
+        }
+        if let Some(bytes) = call.generated_bytes(&bindings)? {
+            // The end of a generated body differs between requests.
+            let end = match GeneratedBody::end_length(bytes) {
+                0 => BoundValue::Known("".into()),
+                digits => bound(&SourceToml::RandomHex(digits)),
+            };
+            bindings.insert(BODY_END.to_owned(), end);
+        }
+        // Tokens whose claims have placeholders: one for each row that fills them.
+        for (name, mut tokens) in call.tokens(&bindings)? {
+            let token = match tokens.as_slice() {
+                [_] => BoundValue::Known(tokens.remove(0)),
+                _ => BoundValue::Drawn(Drawn::Values {
+                    values: tokens,
+                    pick: Some(Pick::Each),
+                }),
+            };
+            bindings.insert(name, token);
+        }
+        let filling =
+            PlaceholderValues::for_load(self.contract, &bindings, &self.slots, &self.parameters);
+        let (request, expect) = call.build(protocol, &filling)?;
         Ok(Operation {
             name: String::new(),
             request,
             expect,
         })
     }
+}
 
-    /// The end of a generated body, which differs between requests.
-    fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ConfigError> {
-        let Some(bytes) = call.generated_bytes(bindings)? else {
-            return Ok(());
-        };
-        let bound = match GeneratedBody::end_length(bytes) {
-            0 => BoundValue::Text(String::new()),
-            digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
-        };
-        bindings.insert(BODY_END.to_owned(), bound);
-        Ok(())
-    }
-
-    /// Tokens whose claims have placeholders: one for each row that fills them.
-    fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ConfigError> {
-        for (name, source) in call.tokens(bindings, &self.parameters)? {
-            let bound = match source {
-                SourceToml::List(values) => self.parameter(
-                    name.clone(),
-                    Source::Column {
-                        values,
-                        pick: Pick::Each,
-                    },
-                ),
-                source => self.bound(&name, &source, call.tables()),
-            };
-            bindings.insert(name, bound);
-        }
-        Ok(())
-    }
-
-    fn bound(&mut self, name: &str, source: &SourceToml, tables: &BTreeMap<String, RowTable>) -> BoundValue {
-        match (source, source.parameter(tables)) {
-            (SourceToml::One(text), _) => BoundValue::Text(text.clone()),
-            (_, source) => {
-                let source = source.expect("invariant: only one value has no parameter");
-                self.parameter(name.to_owned(), source)
-            }
-        }
-    }
-
-    fn parameter(&mut self, name: String, source: Source) -> BoundValue {
-        let wanted = Parameter { name, source };
-        let known = self.parameters.iter().position(|known| *known == wanted);
-        BoundValue::Parameter(known.unwrap_or_else(|| {
-            self.parameters.push(wanted);
-            self.parameters.len() - 1
-        }))
+fn bound(source: &SourceToml) -> BoundValue {
+    match (source, source.drawn()) {
+        (SourceToml::One(value), _) => BoundValue::Known(value.clone()),
+        (SourceToml::Reference(name), _) => BoundValue::Alias(name.clone()),
+        (_, drawn) => BoundValue::Drawn(drawn.expect("invariant: only one value is not drawn")),
     }
 }
 
@@ -225,7 +234,7 @@ fn label(operation: &str, with: &BTreeMap<String, Spanned<SourceToml>>) -> Strin
     let fixed: Vec<String> = with
         .iter()
         .filter_map(|(name, source)| match source.get_ref() {
-            SourceToml::One(text) => Some(format!("{name}={text}")),
+            SourceToml::One(value) => Some(format!("{name}={}", text_of(value))),
             _ => None,
         })
         .collect();

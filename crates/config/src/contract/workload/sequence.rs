@@ -6,7 +6,7 @@
 use crate::format::{FileKind, SourceFile};
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
-    CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, StepToml, TableToml, WorkloadToml,
+    CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, Status, StepToml, TableToml, WorkloadToml,
 };
 use crate::ConfigError;
 use crate::contract::Contract;
@@ -14,17 +14,24 @@ use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
-use crate::format::Spanned;
+use crate::format::{Spanned, SpannedValue};
 
-/// A file of steps, key by key.
-#[derive(Debug, Clone, serde::Deserialize)]
+/// A sequence of requests for `prony load --sequence`.
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SequenceToml {
+pub(crate) struct SequenceToml {
+    /// A CSV or JSON Lines file with a row for each user. `{COLUMN}` is a value of the user's row.
     data: Option<Spanned<TableToml>>,
+    /// Whether users return the cookies that they receive.
     #[serde(default)]
     cookies: bool,
+    /// Tokens that requests carry. `{NAME}` is the signed token.
     #[serde(default)]
     jwt: Jwts,
+    /// Constants of any shape. `{NAME}` is the value.
+    #[serde(default)]
+    value: BTreeMap<String, SpannedValue>,
+    /// The requests that each user sends, one after the other.
     #[serde(default)]
     step: Vec<Spanned<CallToml>>,
 }
@@ -90,8 +97,9 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
     for (place, step) in written.step.into_iter().enumerate() {
         let span = step.span();
         let call = step.into_inner();
-        if call.operation.is_some() || call.within.is_some() || call.until.is_some() {
-            let message = "a step has `http`, `headers`, a body, `with` and `expect`, and no `operation`, `within` or `until`";
+        let within = call.expect.as_ref().and_then(|expect| expect.get_ref().within);
+        if call.operation.is_some() || within.is_some() || call.retry_for.is_some() {
+            let message = "a step has `http`, `headers`, a body, `with`, `expect` and `capture`, and no `operation`, `within` or `retry_for`";
             return Err(file.invalid(span, message));
         }
         // A step without a name is named after its request.
@@ -103,12 +111,7 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         let name = format!("{}: {line}", place + 1);
         sequence.push(Spanned::new(
             span.clone(),
-            StepToml {
-                operation: Spanned::new(span.clone(), name.clone()),
-                with: BTreeMap::new(),
-                weight: 1,
-                times: 1,
-            },
+            StepToml::of(Spanned::new(span.clone(), name.clone())),
         ));
         operation.insert(name, Spanned::new(span, completed(call)));
     }
@@ -128,18 +131,29 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
     };
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
-    Contract::unnamed(folder, file, ContractToml::of(written.jwt, operation, workload))
+    let written = ContractToml {
+        jwt: written.jwt,
+        value: written.value,
+        operation,
+        workload,
+        ..ContractToml::default()
+    };
+    Contract::unnamed(folder, file, written)
 }
 
-/// A step as an operation. Without an expected status, any from 200 to 299 is valid.
+/// A step as an operation. Without a status, it accepts 200.
 fn completed(call: CallToml) -> OperationToml {
     let mut expect = call
         .expect
         .unwrap_or_else(|| Spanned::new(0..0, ExpectToml::default()));
-    expect.get_mut().status.get_or_insert(OneOrMany(Vec::new()));
+    expect
+        .get_mut()
+        .status
+        .get_or_insert_with(|| OneOrMany(vec![Status::Code(200)]));
     OperationToml {
         summary: String::new(),
-        common: true,
+        common_cases: true,
+        needs: Vec::new(),
         http: call.http,
         websocket: None,
         grpc: call.grpc,
@@ -153,15 +167,6 @@ fn completed(call: CallToml) -> OperationToml {
         messages: call.messages,
         deadline: call.deadline,
         expect: Some(expect),
-    }
-}
-
-impl schemars::JsonSchema for SequenceToml {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SequenceToml".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object" })
+        capture: call.capture.unwrap_or_default(),
     }
 }

@@ -1,12 +1,15 @@
 //! The values that the users of a workload carry: captured values, their row of a table, their cookies.
 
-use crate::contract::call::Call;
+use crate::contract::call::{BoundValue, Call, Slots};
 use crate::contract::jwt;
+use crate::contract::source::Drawn;
+use crate::contract::template;
 use crate::contract::toml::WorkloadToml;
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::input::table::{self, Table};
-use prony_load::{Capture, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
+use prony_load::{Capture, Encoding, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use crate::format::Spanned;
 
@@ -17,55 +20,42 @@ const COOKIES: &str = "cookies!";
 #[derive(Default)]
 pub(super) struct State {
     /// Columns of the table of users.
-    columns: Vec<(String, Source)>,
-    /// The names of all captured values, in the order of their slots.
-    pub(super) slots: Vec<String>,
-    /// Those that the steps so far capture.
-    taken: BTreeSet<String>,
+    columns: Vec<(String, Drawn)>,
+    /// The values that the steps so far capture.
+    captured: BTreeSet<String>,
+    is_sequence: bool,
     cookies: bool,
 }
 
 impl State {
-    /// Reads the table, and assigns a slot to each value that a step captures.
-    pub(super) fn new(
-        contract: &Contract,
-        name: &str,
-        written: &WorkloadToml,
-        calls: &[Call<'_>],
-    ) -> Result<Self, ConfigError> {
-        let mut state = Self {
+    /// Reads the table.
+    pub(super) fn new(contract: &Contract, name: &str, written: &WorkloadToml) -> Result<Self, ConfigError> {
+        Ok(Self {
+            columns: match &written.data {
+                None => Vec::new(),
+                Some(table) => columns(contract, name, table)?,
+            },
+            captured: BTreeSet::new(),
+            is_sequence: !written.sequence.is_empty(),
             cookies: written.cookies,
-            ..Self::default()
-        };
-        if let Some(table) = &written.data {
-            state.columns = columns(contract, name, table)?;
-        }
-        if written.sequence.is_empty() {
-            return Ok(state);
-        }
-        let names = calls.iter().flat_map(Call::taken_names);
-        for name in names.chain(written.cookies.then_some(COOKIES)) {
-            if !state.slots.iter().any(|known| known == name) {
-                state.slots.push(name.to_owned());
-            }
-        }
-        Ok(state)
+        })
     }
 
-    /// The placeholders that users can fill so far, and their sources. A captured value takes precedence over a column of the same
-    /// name.
-    pub(super) fn sources(&self) -> impl Iterator<Item = (String, Source)> {
-        let taken = self.taken.iter().filter(|name| *name != COOKIES);
-        let taken = taken.filter_map(|name| Some((name.clone(), Source::Taken(self.slot(name)?))));
-        let columns = self.columns.iter().filter(|(name, _)| !self.taken.contains(name));
-        taken.chain(columns.cloned())
+    /// The placeholders that users can fill so far. A captured value takes precedence over a column of the same name.
+    pub(super) fn bindings(&self) -> impl Iterator<Item = (String, BoundValue)> {
+        let captured = self.captured.iter().filter(|name| *name != COOKIES);
+        let captured = captured.map(|name| (name.clone(), BoundValue::Captured));
+        let columns = self.columns.iter().filter(|(name, _)| !self.captured.contains(name));
+        captured.chain(columns.map(|(name, drawn)| (name.clone(), BoundValue::Drawn(drawn.clone()))))
     }
 
     /// The carried values that a call's placeholders use: they distinguish two calls of one operation.
     pub(super) fn carried(&self, call: &Call<'_>) -> BTreeSet<String> {
-        let used = |name: &&String| call.with().contains_key(*name);
-        let mut carried: BTreeSet<String> = self.taken.iter().filter(used).cloned().collect();
-        if self.cookies && self.taken.contains(COOKIES) {
+        let mut mentioned = BTreeSet::new();
+        call.texts(&mut |text, _| mentioned.extend(template::mentioned(text)));
+        let used = |name: &&String| mentioned.contains(*name);
+        let mut carried: BTreeSet<String> = self.captured.iter().filter(used).cloned().collect();
+        if self.cookies && self.captured.contains(COOKIES) {
             carried.insert(COOKIES.to_owned());
         }
         carried
@@ -73,21 +63,33 @@ impl State {
 
     /// Completes a step: later steps can use the values that it captures.
     pub(super) fn pass(&mut self, call: &Call<'_>) {
-        self.taken.extend(call.taken_names().map(str::to_owned));
+        if !self.is_sequence {
+            return;
+        }
+        self.captured.extend(call.captured_names().map(str::to_owned));
         if self.cookies {
-            self.taken.insert(COOKIES.to_owned());
+            self.captured.insert(COOKIES.to_owned());
         }
     }
 
     /// Makes an operation keep the cookies that it receives, and send those that earlier operations received.
-    pub(super) fn add_cookies(&self, operation: &mut Operation, parameters: &mut Vec<Parameter>) {
-        let Some(slot) = self.slot(COOKIES) else { return };
+    pub(super) fn add_cookies(
+        &self,
+        operation: &mut Operation,
+        parameters: &mut Vec<Parameter>,
+        slots: &Slots,
+    ) {
+        if !self.cookies || !self.is_sequence {
+            return;
+        }
+        let slot = slots.slot(COOKIES, Encoding::Text);
         operation.expect.take.push(Capture {
-            name: "cookies".to_owned(),
+            name: COOKIES.to_owned(),
             slot,
             from: Origin::Cookies,
+            encoding: Encoding::Text,
         });
-        if !self.taken.contains(COOKIES) {
+        if !self.captured.contains(COOKIES) {
             return;
         }
         let parameter = Parameter {
@@ -106,17 +108,13 @@ impl State {
             value: Template(vec![Part::Value(index)]),
         });
     }
-
-    fn slot(&self, name: &str) -> Option<usize> {
-        self.slots.iter().position(|known| known == name)
-    }
 }
 
 fn columns(
     contract: &Contract,
     name: &str,
     table: &Spanned<crate::contract::toml::TableToml>,
-) -> Result<Vec<(String, Source)>, ConfigError> {
+) -> Result<Vec<(String, Drawn)>, ConfigError> {
     let written = table.get_ref();
     let at = |reason: String| {
         let message = format!("`data` of workload `{name}`: {}: {reason}", written.file);
@@ -137,12 +135,12 @@ fn columns(
         &contract.written.jwt,
         &columns,
     )?);
-    let source = |values| Source::Column {
-        values,
-        pick: written.pick,
+    let drawn = |values: Vec<String>| Drawn::Values {
+        values: values.into_iter().map(Value::from).collect(),
+        pick: Some(written.pick),
     };
     Ok(columns
         .into_iter()
-        .map(|(column, values)| (column, source(values)))
+        .map(|(column, values)| (column, drawn(values)))
         .collect())
 }

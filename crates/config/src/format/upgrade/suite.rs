@@ -3,8 +3,18 @@
 use crate::format::edit::{Edit, Path, Step};
 use toml::de::{DeTable, DeValue};
 
-/// The changes of a suite without `format`.
-pub(super) fn upgrade(tree: &DeTable<'_>, edits: &mut Vec<Edit>) {
+/// Upgrades a suite without `format`.
+pub(super) fn upgrade(tree: &mut DeTable<'_>, edits: &mut Vec<Edit>) {
+    for edit in changes(tree) {
+        edit.apply_to_tree(tree);
+        edits.push(edit);
+    }
+}
+
+/// The changes of a suite. None of them moves what another one changes.
+fn changes(tree: &DeTable<'_>) -> Vec<Edit> {
+    let mut changes = Vec::new();
+    let edits = &mut changes;
     let root = Path::new();
     rename(tree, &root, &[("tie", "equivalence"), ("turns", "interleaved")], edits);
     if tree.get("design").and_then(|design| design.get_ref().as_str()) == Some("turns") {
@@ -24,9 +34,10 @@ pub(super) fn upgrade(tree: &DeTable<'_>, edits: &mut Vec<Edit>) {
     }
     for_each_profile(tree, &root, |profile, at| settings(profile, at, edits));
     remove_empty_quick(tree, edits);
+    changes
 }
 
-/// Changes the table of a load: of a suite, or of a workload of a contract.
+/// Adds the changes of the table of a load: of a suite, or of a workload of a contract.
 pub(super) fn load_table(table: &DeTable<'_>, at: &Path, edits: &mut Vec<Edit>) {
     rename(table, at, &[("members", "room_size")], edits);
     for (from, changed, to) in [
@@ -60,7 +71,7 @@ fn settings(table: &DeTable<'_>, at: &Path, edits: &mut Vec<Edit>) {
 }
 
 fn for_each_profile(table: &DeTable<'_>, at: &Path, mut each: impl FnMut(&DeTable<'_>, &Path)) {
-    let Some(DeValue::Table(profiles)) = table.get("profile").map(|profiles| profiles.get_ref()) else {
+    let Some(DeValue::Table(profiles)) = table.get("profile").map(toml::Spanned::get_ref) else {
         return;
     };
     for (name, profile) in profiles {
@@ -109,10 +120,7 @@ mod tests {
     fn upgraded(text: &str) -> toml::Table {
         let mut tree = DeTable::parse(text).expect("TOML").into_inner();
         let mut edits = Vec::new();
-        upgrade(&tree, &mut edits);
-        for edit in edits {
-            edit.apply_to_tree(&mut tree);
-        }
+        upgrade(&mut tree, &mut edits);
         value(&tree).as_table().expect("a table").clone()
     }
 

@@ -10,14 +10,10 @@ use std::io::Write as _;
 
 /// Appends the value at a pointer. Only the path to it is parsed, and nothing is allocated for names and strings
 /// without escapes.
-pub(super) fn take(body: &[u8], path: &[String], out: &mut Vec<u8>) -> Result<(), &'static str> {
+pub(super) fn take(body: &[u8], path: &[String], out: &mut Vec<u8>) -> Result<PathMatch, &'static str> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let found = JsonPathCursor { path, out }.deserialize(&mut deserializer);
-    match found.map_err(|_| "not JSON")? {
-        PathMatch::Value => Ok(()),
-        PathMatch::Null => Err("null"),
-        PathMatch::Nothing => Err("no such member"),
-    }
+    found.map_err(|_| "not JSON")
 }
 
 /// A name, borrowed where it has no escape.
@@ -30,10 +26,14 @@ struct JsonPathCursor<'a> {
     out: &'a mut Vec<u8>,
 }
 
+/// What is at a path.
 #[derive(Clone, Copy)]
-enum PathMatch {
+pub(super) enum PathMatch {
     Nothing,
     Null,
+    /// A string; its text was appended.
+    Text,
+    /// Any other value, which was appended as JSON.
     Value,
 }
 
@@ -123,14 +123,17 @@ impl<'de> Visitor<'de> for JsonPathCursor<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<PathMatch, E> {
-        Ok(self.end(value))
+        if !self.path.is_empty() {
+            return Ok(PathMatch::Nothing);
+        }
+        self.out.extend_from_slice(value.as_bytes());
+        Ok(PathMatch::Text)
     }
 
     fn visit_unit<E>(self) -> Result<PathMatch, E> {
-        Ok(if self.path.is_empty() {
-            PathMatch::Null
-        } else {
-            PathMatch::Nothing
+        Ok(match self.end("null") {
+            PathMatch::Value => PathMatch::Null,
+            other => other,
         })
     }
 }

@@ -1,17 +1,20 @@
 //! Captures: values of a reply that later requests of the same sequence use.
 
 mod cookies;
+mod encoding;
 mod json;
 #[cfg(test)]
 mod tests;
 
 use self::cookies::{BETWEEN, cookies};
-use super::{ExpectationError, Mismatch, Reply, excerpt, regular_expression};
+use self::json::PathMatch;
+use super::{ExpectationError, Mismatch, Reply, excerpt, json as json_text, regular_expression};
+pub use encoding::Encoding;
 use regex::bytes::{CaptureLocations, Regex};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest captured value, bytes.
+/// The longest captured value before it is encoded, bytes.
 pub const LONGEST_TAKEN: usize = 4096;
 
 /// A value that is captured from a reply. A reply without it is a mismatch.
@@ -24,6 +27,9 @@ pub struct Capture {
     pub slot: usize,
     /// Where the value is in the reply.
     pub from: Origin,
+    /// How the value is written into requests. All cookies together are always [`Encoding::Text`].
+    #[serde(default, skip_serializing_if = "Encoding::is_text")]
+    pub encoding: Encoding,
 }
 
 /// Where in a reply a value is.
@@ -86,6 +92,7 @@ pub(super) struct CompiledTake {
     /// `token (json:/token)`, for messages.
     label: String,
     place: CaptureSource,
+    encoding: Encoding,
 }
 
 #[derive(Debug, Clone)]
@@ -101,13 +108,7 @@ enum CaptureSource {
 impl CompiledTake {
     pub(super) fn compile(take: &Capture) -> Result<Self, ExpectationError> {
         let place = match &take.from {
-            Origin::Json(pointer) => CaptureSource::Json(
-                pointer
-                    .split('/')
-                    .skip(1)
-                    .map(|part| part.replace("~1", "/").replace("~0", "~"))
-                    .collect(),
-            ),
+            Origin::Json(pointer) => CaptureSource::Json(json_text::tokens(pointer)),
             Origin::Header(name) => CaptureSource::Header(name.clone()),
             Origin::Cookie(name) => CaptureSource::Cookie(name.clone()),
             Origin::Regex(pattern) => CaptureSource::Regex(regular_expression(pattern)?),
@@ -116,6 +117,10 @@ impl CompiledTake {
         Ok(Self {
             slot: take.slot,
             label: format!("{} ({})", take.name, take.from),
+            encoding: match place {
+                CaptureSource::Cookies => Encoding::Text,
+                _ => take.encoding,
+            },
             place,
         })
     }
@@ -132,8 +137,20 @@ impl CompiledTake {
         captured: &mut CaptureBuffer,
     ) -> Result<(), Mismatch> {
         let begin = captured.text.len();
+        let mut is_json = false;
         let found = match &self.place {
-            CaptureSource::Json(path) => json::take(body, path, &mut captured.text),
+            CaptureSource::Json(path) => {
+                let allows_null = self.encoding == Encoding::Json;
+                json::take(body, path, &mut captured.text).and_then(|found| match found {
+                    PathMatch::Text => Ok(()),
+                    PathMatch::Null if !allows_null => Err("null"),
+                    PathMatch::Null | PathMatch::Value => {
+                        is_json = true;
+                        Ok(())
+                    }
+                    PathMatch::Nothing => Err("no such member"),
+                })
+            }
             CaptureSource::Header(name) => header(reply, name)
                 .map(|value| captured.text.extend_from_slice(without_origin(name, value)))
                 .ok_or("no such header"),
@@ -153,20 +170,21 @@ impl CompiledTake {
                 Ok(())
             }
         };
-        let value = &captured.text[begin..];
-        let reason = match found {
-            Err(reason) => reason,
-            Ok(()) if value.len() > LONGEST_TAKEN => "a value longer than 4096 bytes",
-            Ok(()) if value.iter().any(u8::is_ascii_control) => "a value with a control character",
-            Ok(()) => {
-                captured.values.push(CapturedRange {
-                    slot: self.slot,
-                    begin,
-                    end: captured.text.len(),
-                    adds: matches!(self.place, CaptureSource::Cookies),
-                });
-                return Ok(());
-            }
+        let is_short = captured.text.len() - begin <= LONGEST_TAKEN;
+        let encoded = found.and_then(|()| match self.encoding {
+            _ if !is_short => Err("a value longer than 4096 bytes"),
+            // It is written as it is.
+            Encoding::Json if is_json => Ok(()),
+            encoding => encoding.encode(&mut captured.text, begin, &mut captured.scratch),
+        });
+        let Err(reason) = encoded else {
+            captured.values.push(CapturedRange {
+                slot: self.slot,
+                begin,
+                end: captured.text.len(),
+                adds: matches!(self.place, CaptureSource::Cookies),
+            });
+            return Ok(());
         };
         let what = format!("captured {}", self.label);
         Err(Mismatch::new(
@@ -182,6 +200,8 @@ impl CompiledTake {
 pub(super) struct CaptureBuffer {
     text: Vec<u8>,
     values: Vec<CapturedRange>,
+    /// A value before it is encoded.
+    scratch: Vec<u8>,
     groups: Option<CaptureLocations>,
 }
 

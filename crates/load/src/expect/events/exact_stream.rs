@@ -3,8 +3,8 @@
 use crate::{Bytes, Template};
 use serde::{Deserialize, Serialize};
 
-/// A stream whose messages are all known and that ends by itself. Templates may contain formulas over `i`, the number
-/// of the message, from 1: `{= i}`, `{= i * 2 + 1}`.
+/// A stream whose messages are all known and that ends by itself. The item of formulas in its templates is the number
+/// of the message, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExactStream {

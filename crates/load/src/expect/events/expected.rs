@@ -2,17 +2,15 @@
 
 use super::exact_stream::{Data, ExactStream, MessageRule};
 use super::reader::Message;
-use crate::expect::generated::Formula;
 use crate::expect::{ExpectationError, Mismatch, excerpt, json, protobuf};
-use crate::{Bytes, Part, Template};
+use crate::{Bytes, Template};
 use prost_reflect::MessageDescriptor;
-use std::io::Write as _;
 use std::time::Duration;
 
 /// How much earlier than due a message may arrive, ns: many timers count in milliseconds.
 const EARLY: u64 = 1_000_000;
 
-/// A [`ExactStream`] with its formulas parsed.
+/// A compiled [`ExactStream`].
 #[derive(Debug, Clone)]
 pub(super) struct CompiledWhole {
     count: Template,
@@ -22,48 +20,49 @@ pub(super) struct CompiledWhole {
     last: Option<CompiledShape>,
     /// The word for one of them in messages: `event` or `message`.
     noun: &'static str,
-    /// The templates between formulas. Their placeholders are filled once per stream.
-    fixed: Vec<Template>,
+    /// The parameters that messages mention. Their values are the same for the whole stream.
+    parameters: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 struct CompiledShape {
-    id: Option<Vec<ExpectedPart>>,
-    name: Option<Vec<ExpectedPart>>,
+    id: Option<Template>,
+    name: Option<Template>,
     data: Option<CompiledData>,
 }
 
 #[derive(Debug, Clone)]
 enum CompiledData {
-    Json(Vec<ExpectedPart>),
-    Text(Vec<ExpectedPart>),
+    Json(Template),
+    Text(Template),
     Messages(MessageDescriptor, Vec<Bytes>),
-}
-
-#[derive(Debug, Clone)]
-enum ExpectedPart {
-    /// Index into `fixed`.
-    Fixed(usize),
-    Number(Formula),
 }
 
 impl CompiledWhole {
     pub(super) fn compile(whole: &ExactStream) -> Result<Self, ExpectationError> {
-        let mut fixed = Vec::new();
-        let each = CompiledShape::compile(&whole.each, &mut fixed)?;
-        let last = whole.last.as_ref();
-        let last = last.map(|last| CompiledShape::compile(last, &mut fixed));
+        let each = CompiledShape::compile(&whole.each)?;
+        let last = whole.last.as_ref().map(CompiledShape::compile).transpose()?;
+        let mut parameters = Vec::new();
+        for template in [Some(&each), last.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(CompiledShape::templates)
+        {
+            template.visit_parameters(&mut |index| parameters.push(index));
+        }
+        parameters.sort_unstable();
+        parameters.dedup();
         Ok(Self {
             count: whole.count.clone(),
             gap_us: whole.gap_us.clone(),
             flushed: whole.flushed,
             each,
-            last: last.transpose()?,
+            last,
             noun: match whole.each.data {
                 Some(Data::Messages(_)) => "message",
                 _ => "event",
             },
-            fixed,
+            parameters,
         })
     }
 
@@ -75,63 +74,30 @@ impl CompiledWhole {
 }
 
 impl CompiledShape {
-    fn compile(shape: &MessageRule, fixed: &mut Vec<Template>) -> Result<Self, ExpectationError> {
-        let mut pieces =
-            |template: &Option<Template>| template.as_ref().map(|text| split(text, fixed)).transpose();
-        let (id, name) = (pieces(&shape.id)?, pieces(&shape.name)?);
+    fn compile(shape: &MessageRule) -> Result<Self, ExpectationError> {
         let data = match &shape.data {
             None => None,
-            Some(Data::Json(json)) => Some(CompiledData::Json(split(json, fixed)?)),
-            Some(Data::Text(text)) => Some(CompiledData::Text(split(text, fixed)?)),
+            Some(Data::Json(json)) => Some(CompiledData::Json(json.clone())),
+            Some(Data::Text(text)) => Some(CompiledData::Text(text.clone())),
             Some(Data::Messages(encoded)) => Some(CompiledData::Messages(
                 protobuf::message_type(&encoded.schema, &encoded.message)?,
                 encoded.equals.clone(),
             )),
         };
-        Ok(Self { id, name, data })
+        Ok(Self {
+            id: shape.id.clone(),
+            name: shape.name.clone(),
+            data,
+        })
     }
-}
 
-/// Splits a template at its formulas; the text between them goes to `fixed`.
-fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<ExpectedPart>, ExpectationError> {
-    let mut pieces = Vec::new();
-    let mut open = Vec::new();
-    let mut close = |open: &mut Vec<Part>, pieces: &mut Vec<ExpectedPart>| {
-        if !open.is_empty() {
-            fixed.push(Template(std::mem::take(open)));
-            pieces.push(ExpectedPart::Fixed(fixed.len() - 1));
-        }
-    };
-    for part in &template.0 {
-        let Part::Literal(bytes) = part else {
-            open.push(part.clone());
-            continue;
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let data = match &self.data {
+            Some(CompiledData::Json(template) | CompiledData::Text(template)) => Some(template),
+            Some(CompiledData::Messages(..)) | None => None,
         };
-        let mut rest = bytes.as_slice();
-        while let Some(begin) = memchr::memmem::find(rest, b"{=") {
-            let after = &rest[begin + 2..];
-            let end = memchr::memchr(b'}', after).unwrap_or(after.len());
-            let formula = String::from_utf8_lossy(&after[..end]).trim().to_owned();
-            let wrong = |reason: String| ExpectationError::Formula {
-                formula: formula.clone(),
-                reason,
-            };
-            if end == after.len() {
-                return Err(wrong("it is not closed by `}`".to_owned()));
-            }
-            if begin > 0 {
-                open.push(Part::Literal(Bytes(rest[..begin].to_vec())));
-            }
-            close(&mut open, &mut pieces);
-            pieces.push(ExpectedPart::Number(Formula::parse(&formula).map_err(wrong)?));
-            rest = &after[end + 1..];
-        }
-        if !rest.is_empty() {
-            open.push(Part::Literal(Bytes(rest.to_vec())));
-        }
+        [self.id.as_ref(), self.name.as_ref(), data].into_iter().flatten()
     }
-    close(&mut open, &mut pieces);
-    Ok(pieces)
 }
 
 /// Progress of such a stream. Its memory is reused for the next one.
@@ -144,17 +110,18 @@ pub(super) struct ExpectedStreamState {
     /// Arrival times of the first and the latest one of `each` after the request, ns.
     first: u64,
     latest: u64,
-    fixed: Vec<Vec<u8>>,
+    /// The values of the parameters that messages mention.
+    values: Vec<Vec<u8>>,
     wanted: Vec<u8>,
 }
 
 impl ExpectedStreamState {
     /// Starts a new stream. `value(i, out)` appends the value that parameter `i` had in its request.
     pub(super) fn begin(&mut self, whole: &CompiledWhole, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
-        self.fixed.resize_with(whole.fixed.len(), Vec::new);
-        for (text, template) in self.fixed.iter_mut().zip(&whole.fixed) {
+        self.values.resize_with(whole.parameters.len(), Vec::new);
+        for (text, index) in self.values.iter_mut().zip(&whole.parameters) {
             text.clear();
-            template.render(text, &mut *value);
+            value(*index, text);
         }
         self.count = self.number(&whole.count, value);
         let gap_us = whole.gap_us.as_ref().and_then(|gap| self.number(gap, value));
@@ -178,11 +145,11 @@ impl ExpectedStreamState {
         self.received += 1;
         let (number, count) = (self.received, self.expected_count()?);
         if number <= count {
-            self.compare(&whole.each, message)?;
+            self.compare(whole, &whole.each, message)?;
             return self.time(whole.noun, number, after);
         }
         match &whole.last {
-            Some(last) if number == count + 1 => self.compare(last, message),
+            Some(last) if number == count + 1 => self.compare(whole, last, message),
             _ => Err(Mismatch::new(
                 format!("{}s: too many", whole.noun),
                 in_all(whole, count),
@@ -235,7 +202,12 @@ impl ExpectedStreamState {
         ))
     }
 
-    fn compare(&mut self, shape: &CompiledShape, message: &Message<'_>) -> Result<(), Mismatch> {
+    fn compare(
+        &mut self,
+        whole: &CompiledWhole,
+        shape: &CompiledShape,
+        message: &Message<'_>,
+    ) -> Result<(), Mismatch> {
         let number = self.received;
         let differs = |part: &str, wanted: &[u8], got: Option<&[u8]>| {
             let got = got.map_or_else(|| "none".to_owned(), excerpt);
@@ -246,18 +218,18 @@ impl ExpectedStreamState {
             ))
         };
         if let Some(name) = &shape.name
-            && self.render(name) != message.name
+            && self.render(whole, name) != message.name
         {
             return differs("name", &self.wanted, Some(message.name));
         }
         if let Some(id) = &shape.id
-            && Some(self.render(id)) != message.id
+            && Some(self.render(whole, id)) != message.id
         {
             return differs("id", &self.wanted, message.id);
         }
         match &shape.data {
             None => Ok(()),
-            Some(CompiledData::Text(text)) if self.render(text) == message.data => Ok(()),
+            Some(CompiledData::Text(text)) if self.render(whole, text) == message.data => Ok(()),
             Some(CompiledData::Text(_)) => differs("data", &self.wanted, Some(message.data)),
             Some(CompiledData::Messages(kind, equals)) => {
                 let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
@@ -270,7 +242,7 @@ impl ExpectedStreamState {
                 })
             }
             Some(CompiledData::Json(json)) => {
-                let wanted = self.render(json);
+                let wanted = self.render(whole, json);
                 if equal_but_for_spaces(wanted, message.data) {
                     return Ok(());
                 }
@@ -282,17 +254,14 @@ impl ExpectedStreamState {
         }
     }
 
-    fn render(&mut self, pieces: &[ExpectedPart]) -> &[u8] {
+    fn render(&mut self, whole: &CompiledWhole, template: &Template) -> &[u8] {
         self.wanted.clear();
-        for piece in pieces {
-            match piece {
-                ExpectedPart::Fixed(index) => self.wanted.extend_from_slice(&self.fixed[*index]),
-                ExpectedPart::Number(formula) => {
-                    let number = formula.value(self.received as i64);
-                    write!(self.wanted, "{number}").expect("writing to memory does not fail");
-                }
+        let values = &self.values;
+        template.render_item(&mut self.wanted, self.received as i64, |index, out| {
+            if let Ok(place) = whole.parameters.binary_search(&index) {
+                out.extend_from_slice(&values[place]);
             }
-        }
+        });
         &self.wanted
     }
 }

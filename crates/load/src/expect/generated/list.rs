@@ -1,130 +1,114 @@
 //! JSON with a list whose items are computed from their numbers.
 
-use super::formula::Formula;
 use crate::Template;
-use crate::expect::{ExpectationError, Memory, Mismatch, excerpt};
+use crate::expect::{ExpectationError, Memory, Mismatch, excerpt, is_false, json};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::ops::Range;
 
 /// Most items of a list: a reply that asks for more is a mistake in the contract.
 const MOST_ITEMS: i64 = 1_000_000;
 
-/// JSON with a list whose items are computed from their numbers, `from`, `from + 1`, ….
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// JSON with a list whose items are computed from their numbers, `first`, `first + 1`, ….
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct List {
     /// Decimal text: the number of the first item.
-    pub from: Template,
+    pub first: Template,
     /// Decimal text: the number of items.
     pub count: Template,
-    /// The text before the items, including `[`.
-    pub front: String,
-    /// An item as JSON text, with formulas: `{= i % 7 + 1}` is a number, `{= colour[i % 16]}` an entry of a word
-    /// list.
-    pub item: String,
-    /// The text after the items, including `]`.
-    pub back: String,
-    /// The word lists; their entries are inserted verbatim.
-    pub words: BTreeMap<String, Vec<String>>,
+    /// An item as JSON text; its formulas are computed from the item's number.
+    pub each: Template,
+    /// The JSON pointer (RFC 6901) of the list; absent or empty: the whole body is the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Whether the objects that hold the list, at each level of the pointer, have no other members.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub only: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(in crate::expect) struct CompiledList {
-    from: Template,
+    first: Template,
     count: Template,
+    each: Template,
+    /// The unescaped tokens of the pointer.
+    path: Vec<String>,
+    only: bool,
+    /// The text before the items, including `[`.
     front: String,
-    item: Vec<ListPart>,
+    /// The text after the items, including `]`.
     back: String,
-}
-
-#[derive(Debug, Clone)]
-enum ListPart {
-    Text(String),
-    Number(Formula),
-    Word(Vec<String>, Formula),
 }
 
 impl CompiledList {
     pub(in crate::expect) fn compile(list: &List) -> Result<Self, ExpectationError> {
+        let pointer = list.at.as_deref().unwrap_or_default();
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            return Err(ExpectationError::Pointer {
+                pointer: pointer.to_owned(),
+            });
+        }
+        let path = json::tokens(pointer);
+        let (mut front, mut back) = (String::new(), String::new());
+        if list.only {
+            for token in &path {
+                front = front + "{\"" + &crate::escape::json_string(token) + "\":";
+                back.push('}');
+            }
+        }
         Ok(Self {
-            from: list.from.clone(),
+            first: list.first.clone(),
             count: list.count.clone(),
-            front: list.front.clone(),
-            item: pieces(&list.item, &list.words)?,
-            back: list.back.clone(),
+            each: list.each.clone(),
+            front: front + "[",
+            back: "]".to_owned() + &back,
+            path,
+            only: list.only,
         })
     }
 
-    /// Renders the list into [`Memory::wanted`].
-    pub(in crate::expect) fn render(
+    /// Judges a body. `place` is the rule's index in its expectation.
+    pub(in crate::expect) fn judge(
         &self,
+        (place, body): (usize, &[u8]),
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        let from = number(memory.render(&self.from, value))?;
+        let list = self.render(memory, value)?;
+        let wanted = memory.wanted.as_slice();
+        let is_whole = self.only || self.path.is_empty();
+        if (is_whole && wanted == body) || memory.equal.contains(place, wanted, body) {
+            return Ok(());
+        }
+        json::equal_at((&self.path, self.only), &wanted[list], body)?;
+        memory.equal.insert(place, wanted, body);
+        Ok(())
+    }
+
+    /// Renders the list and the objects that hold nothing else into [`Memory::wanted`]. Returns the place of the
+    /// list.
+    fn render(
+        &self,
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<Range<usize>, Mismatch> {
+        let first = number(memory.render(&self.first, value))?;
         let count = number(memory.render(&self.count, value))?;
         let out = &mut memory.wanted;
         out.clear();
         out.extend_from_slice(self.front.as_bytes());
-        for i in from..from.saturating_add(count.min(MOST_ITEMS)) {
-            if i > from {
+        for i in first..first.saturating_add(count.min(MOST_ITEMS)) {
+            if i > first {
                 out.push(b',');
             }
-            for piece in &self.item {
-                match piece {
-                    ListPart::Text(text) => out.extend_from_slice(text.as_bytes()),
-                    ListPart::Number(formula) => {
-                        write!(out, "{}", formula.value(i)).expect("writing to memory does not fail");
-                    }
-                    ListPart::Word(words, formula) => {
-                        let at = formula.value(i).rem_euclid(words.len() as i64);
-                        out.extend_from_slice(words[at as usize].as_bytes());
-                    }
-                }
-            }
+            self.each.render_item(out, i, &mut *value);
         }
         out.extend_from_slice(self.back.as_bytes());
-        Ok(())
+        Ok(self.front.len() - 1..out.len() - (self.back.len() - 1))
     }
 }
 
 fn number(text: &[u8]) -> Result<i64, Mismatch> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| Mismatch::new("body", "a list whose numbers are known", excerpt(text)))
-}
-
-/// Splits the text of an item at its formulas.
-fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<ListPart>, ExpectationError> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{=") {
-        let wrong = |formula: &str, reason: String| ExpectationError::Formula {
-            formula: formula.trim().to_owned(),
-            reason,
-        };
-        let (formula, after) = after
-            .split_once('}')
-            .ok_or_else(|| wrong(after, "it is not closed by `}`".to_owned()))?;
-        pieces.push(ListPart::Text(before.to_owned()));
-        let trimmed = formula.trim();
-        pieces.push(
-            match trimmed.strip_suffix(']').and_then(|text| text.split_once('[')) {
-                None => ListPart::Number(Formula::parse(trimmed).map_err(|reason| wrong(formula, reason))?),
-                Some((name, at)) => {
-                    let list = words.get(name.trim()).filter(|list| !list.is_empty());
-                    let known: Vec<&str> = words.keys().map(String::as_str).collect();
-                    let list = list.ok_or_else(|| {
-                        let reason = format!("no word list `{name}`: known are {}", known.join(", "));
-                        wrong(formula, reason)
-                    })?;
-                    let at = Formula::parse(at).map_err(|reason| wrong(formula, reason))?;
-                    ListPart::Word(list.clone(), at)
-                }
-            },
-        );
-        rest = after;
-    }
-    pieces.push(ListPart::Text(rest.to_owned()));
-    Ok(pieces)
 }

@@ -1,13 +1,19 @@
 //! The testbed file: the hosts, how to connect to each of them, and their roles.
 
 mod pods;
+mod toml;
 
+pub(crate) use self::toml::TestbedToml;
+
+use self::toml::{HostToml, RolesToml};
+use prony_config::ConfigError;
+use prony_config::format::{Faults, FileKind, SourceFile, Spanned, suggest};
 use prony_host::{Cpus, Ssh};
 use prony_kubernetes::{Cluster, Group};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
 
 /// A parsed and validated testbed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +37,20 @@ pub struct HostEntry {
     pub address: Option<String>,
     /// The prony executable for the host, a file on the machine of the controller: for another CPU architecture, or a static
     /// one. `None`: the controller's own.
-    pub program: Option<PathBuf>,
+    pub binary: Option<PathBuf>,
     pub build: BuildAt,
 }
 
 /// Where the services of a host are built.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(extend("x-former-values" = { "there": "host", "here": "controller" }))]
 pub enum BuildAt {
     /// On the host itself, from sources that are sent to it.
     #[default]
-    There,
+    Host,
     /// On the machine of the controller; the build is sent.
-    Here,
+    Controller,
 }
 
 impl HostEntry {
@@ -97,113 +104,51 @@ pub struct Roles {
     pub backing_service: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TestbedToml {
-    host: BTreeMap<Spanned<String>, HostToml>,
-    roles: Spanned<RolesToml>,
-    ssh: Option<SshToml>,
-    kubernetes: Option<Spanned<pods::ClusterToml>>,
-}
-
-/// The `ssh` command for all hosts.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SshToml {
-    command: Spanned<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HostToml {
-    ssh: Option<Spanned<String>>,
-    #[serde(default)]
-    local: bool,
-    #[serde(default)]
-    pipe: bool,
-    cpus: Option<Spanned<CpusToml>>,
-    address: Option<Spanned<String>>,
-    program: Option<PathBuf>,
-    build: Option<Spanned<BuildAt>>,
-    replicas: Option<Spanned<i64>>,
-    memory: Option<Spanned<String>>,
-    node: Option<Spanned<BTreeMap<String, String>>>,
-}
-
-/// The CPUs of a machine by number, or the number of CPUs of a pod.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "CPUs such as `\"2-15\"`, or the number of CPUs of a pod"
-)]
-enum CpusToml {
-    Which(String),
-    Many(i64),
-    Part(f64),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RolesToml {
-    service: Spanned<String>,
-    load: Spanned<OneOrMany>,
-    #[serde(rename = "backing", alias = "companion")]
-    backing_service: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "the name of a host, or a list of names")]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
 impl TestbedFile {
-    pub fn read(path: &Path) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path).map_err(|error| FileError::Unreadable {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        Self::parse(path, &text)
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        Self::of(&SourceFile::read(path)?)
     }
 
     /// Parses the text of a testbed file; `path` is used in errors.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
-        let text = Text { path, text };
-        let written: TestbedToml = toml::from_str(text.text).map_err(|error| {
-            let message = error.message().trim().replace('\n', "; ");
-            text.wrong(error.span().map_or(0, |span| span.start), message)
-        })?;
-        let ssh = match written.ssh {
-            None => vec!["ssh".to_owned()],
-            Some(SshToml { command }) if command.get_ref().is_empty() => {
-                return Err(text.wrong(
-                    command.span().start,
-                    "command: at least one word is required, for example [\"ssh\"]",
-                ));
-            }
-            Some(SshToml { command }) => command.into_inner(),
-        };
-        let kubernetes = written.kubernetes.map(|cluster| text.cluster(cluster));
-        let kubernetes = kubernetes.transpose()?;
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        Self::of(&SourceFile::new(path, text))
+    }
+
+    fn of(source: &SourceFile) -> Result<Self, ConfigError> {
+        let written: TestbedToml = source.parse(FileKind::Testbed)?;
+        let ssh = written
+            .ssh
+            .map_or_else(|| vec!["ssh".to_owned()], |ssh| ssh.command);
+        let mut faults = Faults::default();
+        let is_cluster = written.kubernetes.is_some();
+        let cluster = written.kubernetes.map(|cluster| pods::cluster(source, cluster));
+        let kubernetes = faults.keep(cluster.transpose());
         let mut hosts: Vec<HostEntry> = Vec::new();
         for (name, host) in written.host {
-            let at = name.span().start;
-            let new = match &kubernetes {
-                Some(_) => text.pods(&name, host)?,
-                None => vec![text.host(&name, host, &ssh)?],
+            let new = if is_cluster {
+                pods::hosts(source, &name, host)
+            } else {
+                host_entry(source, &name, host, &ssh).map(|host| vec![host])
             };
-            if let Some(twice) = new
-                .iter()
-                .find(|new| hosts.iter().any(|host| host.name == new.name))
-            {
-                return Err(text.wrong(at, format!("host: `{}` is defined twice", twice.name)));
+            // Errors of roles would follow from those of hosts.
+            for new in faults.keep(new).unwrap_or_default() {
+                if hosts.iter().any(|host| host.name == new.name) {
+                    let message = format!("host `{}` is defined twice", new.name);
+                    faults.keep::<()>(Err(source.invalid(name.span(), message)));
+                }
+                hosts.push(new);
             }
-            hosts.extend(new);
         }
-        let roles = text.roles(written.roles.into_inner(), &hosts)?;
-        Ok(Self {
-            path: path.to_owned(),
+        let roles = if faults.is_empty() {
+            faults.keep(roles(source, written.roles, &hosts))
+        } else {
+            None
+        };
+        let (Some(kubernetes), Some(roles)) = (kubernetes, roles) else {
+            return Err(faults.into_error());
+        };
+        faults.or(Self {
+            path: source.path.clone(),
             kubernetes,
             hosts,
             roles,
@@ -243,178 +188,156 @@ impl TestbedFile {
     }
 }
 
-impl Text<'_> {
-    fn host(
-        &self,
-        name: &Spanned<String>,
-        written: HostToml,
-        ssh: &[String],
-    ) -> Result<HostEntry, FileError> {
-        let at = name.span().start;
-        let name = name.get_ref();
-        if let Some((key, at)) = written.key_of_pods() {
-            let text =
-                format!("host.{name}.{key}: only pods have this key: define the cluster in [kubernetes]");
-            return Err(self.wrong(at, text));
-        }
-        let way = match (&written.ssh, written.local, written.pipe) {
-            (Some(destination), false, false) => HostTransport::Ssh {
-                destination: self.destination(destination)?,
-                command: ssh.to_vec(),
-            },
-            (None, true, false) => HostTransport::Here,
-            (None, false, true) => HostTransport::Pipe,
-            _ => {
-                let text = format!(
-                    "host.{name}: exactly one connection type is required: `ssh = \"name\"`, `local = true` for this machine, or \
-                     `pipe = true` for an agent on this machine"
-                );
-                return Err(self.wrong(at, text));
-            }
+/// The host that an entry of a testbed without `[kubernetes]` defines.
+fn host_entry(
+    source: &SourceFile,
+    name: &Spanned<String>,
+    written: HostToml,
+    ssh: &[String],
+) -> Result<HostEntry, ConfigError> {
+    let label = name.get_ref();
+    let mut faults = Faults::default();
+    for (key, span) in written.keys_of_pods() {
+        let message = format!("host `{label}` is no pod and has `{key}`");
+        let help = match key {
+            "cpus" => "write `cpu_set` for CPUs by number, as in \"2-15\"",
+            _ => "remove it, or add the cluster as `[kubernetes]`",
         };
-        let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
-            let wrong = |error: String| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
-            match cpus.get_ref() {
-                CpusToml::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
-                _ => Err(wrong("use CPU numbers, for example `cpus = \"2-15\"`".to_owned())),
-            }
-        })?;
-        if let Some(address) = &written.address
-            && (address.get_ref().is_empty() || address.get_ref().contains([' ', '/']))
-        {
-            let text = format!("host.{name}.address: use a host name or an IP address without a port");
-            return Err(self.wrong(address.span().start, text));
-        }
-        let build = match written.build {
-            Some(build) if way == HostTransport::Here => {
-                let text =
-                    format!("host.{name}.build: this machine always builds its own services: remove `build`");
-                return Err(self.wrong(build.span().start, text));
-            }
-            build => build.map(Spanned::into_inner).unwrap_or_default(),
-        };
-        Ok(HostEntry {
-            name: name.clone(),
-            way,
-            build,
-            cpus,
-            address: written.address.map(Spanned::into_inner),
-            program: written.program,
+        faults.keep::<()>(Err(source.invalid_with(span, message, help)));
+    }
+    let way = faults.keep(transport(source, name, &written, ssh));
+    let cpus = written.cpu_set.as_ref().map(|cpus| {
+        cpus.get_ref().parse::<Cpus>().map_err(|_| {
+            let message = format!("`cpu_set` is \"{}\"", cpus.get_ref());
+            source.invalid_with(
+                cpus.span(),
+                message,
+                "give CPUs by number, as in \"2-15\" or \"0,2,4\"",
+            )
         })
+    });
+    let cpus = faults.keep(cpus.transpose());
+    if let Some(address) = &written.address
+        && (address.get_ref().is_empty() || address.get_ref().contains([' ', '/']))
+    {
+        let message = format!("`address` is \"{}\"", address.get_ref());
+        let help = "give a host name or an IP address without a port";
+        faults.keep::<()>(Err(source.invalid_with(address.span(), message, help)));
     }
+    if let (Some(build_on), Some(HostTransport::Here)) = (&written.build_on, &way) {
+        let message = format!("host `{label}` is this machine, which builds its own services");
+        faults.keep::<()>(Err(source.invalid_with(
+            build_on.span(),
+            message,
+            "remove `build_on`",
+        )));
+    }
+    let (Some(way), Some(cpus)) = (way, cpus) else {
+        return Err(faults.into_error());
+    };
+    faults.or(HostEntry {
+        name: label.clone(),
+        way,
+        build: written.build_on.map(Spanned::into_inner).unwrap_or_default(),
+        cpus: cpus.unwrap_or_default(),
+        address: written.address.map(Spanned::into_inner),
+        binary: written.binary,
+    })
+}
 
-    /// `ssh` would read a name that starts with a dash as an option.
-    fn destination(&self, written: &Spanned<String>) -> Result<String, FileError> {
-        let name = written.get_ref();
-        if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
-            let text = format!(
-                "ssh: `{name}` is not a valid destination: use the form of `ssh`, for example `user@host`"
-            );
-            return Err(self.wrong(written.span().start, text));
+/// How the controller connects to a host.
+fn transport(
+    source: &SourceFile,
+    name: &Spanned<String>,
+    written: &HostToml,
+    ssh: &[String],
+) -> Result<HostTransport, ConfigError> {
+    match (&written.ssh, written.local, written.pipe) {
+        (Some(destination), false, false) => Ok(HostTransport::Ssh {
+            destination: ssh_destination(source, destination)?,
+            command: ssh.to_vec(),
+        }),
+        (None, true, false) => Ok(HostTransport::Here),
+        (None, false, true) => Ok(HostTransport::Pipe),
+        (None, false, false) => {
+            let message = format!("host `{}` has no connection", name.get_ref());
+            let help = "add `ssh = \"name\"`, `local = true` for this machine, or `pipe = true` for an agent on this machine";
+            Err(source.invalid_with(name.span(), message, help))
         }
-        Ok(name.clone())
+        _ => {
+            let message = format!("host `{}` has several connections", name.get_ref());
+            Err(source.invalid_with(name.span(), message, "give only one of `ssh`, `local` and `pipe`"))
+        }
     }
+}
 
-    fn roles(&self, written: RolesToml, hosts: &[HostEntry]) -> Result<Roles, FileError> {
-        // The name of a group refers to all of its pods.
-        let members = |role: &str, name: &str, at: usize| {
-            let found = hosts
+/// `ssh` would read a name that starts with a dash as an option.
+fn ssh_destination(source: &SourceFile, written: &Spanned<String>) -> Result<String, ConfigError> {
+    let name = written.get_ref();
+    if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
+        let message = format!("`ssh` is \"{name}\", which is no destination");
+        let help = "give what `ssh` takes, such as `user@host`";
+        return Err(source.invalid_with(written.span(), message, help));
+    }
+    Ok(name.clone())
+}
+
+fn roles(source: &SourceFile, written: RolesToml, hosts: &[HostEntry]) -> Result<Roles, ConfigError> {
+    // The name of a group refers to all of its pods.
+    let members = |name: &str, span: Range<usize>| {
+        let found = hosts
+            .iter()
+            .filter(|host| host.name == name || host.group() == Some(name));
+        let found: Vec<String> = found.map(|host| host.name.clone()).collect();
+        if found.is_empty() {
+            let mut names: Vec<&str> = hosts
                 .iter()
-                .filter(|host| host.name == name || host.group() == Some(name));
-            let found: Vec<String> = found.map(|host| host.name.clone()).collect();
-            if found.is_empty() {
-                let mut names: Vec<&str> = Vec::new();
-                for name in hosts
-                    .iter()
-                    .map(|host| host.group().unwrap_or(host.name.as_str()))
-                {
-                    if names.last() != Some(&name) {
-                        names.push(name);
-                    }
-                }
-                let text = format!(
-                    "roles.{role}: there is no host `{name}`, only {}",
-                    names.join(", ")
-                );
-                return Err(self.wrong(at, text));
-            }
-            Ok(found)
-        };
-        let one = |role: &str, name: &Spanned<String>| {
-            let found = members(role, name.get_ref(), name.span().start)?;
-            if let [one] = &found[..] {
-                return Ok(one.clone());
-            }
-            let count = found.len();
-            let text = format!(
-                "roles.{role}: `{}` has {count} replicas, but this role needs exactly one host",
-                name.get_ref()
-            );
-            Err(self.wrong(name.span().start, text))
-        };
-        let at = written.load.span().start;
-        let names = match written.load.into_inner() {
-            OneOrMany::One(name) => vec![name],
-            OneOrMany::Many(names) => names,
-        };
-        let mut load: Vec<String> = Vec::new();
-        for name in names {
-            let found = members("load", &name, at)?;
-            if found.iter().any(|found| load.contains(found)) {
-                return Err(self.wrong(at, format!("roles.load: `{name}` is listed twice")));
-            }
-            load.extend(found);
+                .map(|host| host.group().unwrap_or(host.name.as_str()))
+                .collect();
+            names.dedup();
+            return Err(source.invalid_with(span, format!("no host `{name}`"), suggest(names, name)));
         }
-        let Some(first) = load.first() else {
-            return Err(self.wrong(at, "roles.load: at least one host is required"));
-        };
-        let backing_service = match &written.backing_service {
-            None => first.clone(),
-            Some(name) => one("backing", name)?,
-        };
-        Ok(Roles {
-            service: one("service", &written.service)?,
-            load,
-            backing_service,
-        })
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// The file cannot be read.
-    #[error("cannot read {path}: {reason}")]
-    Unreadable {
-        path: PathBuf,
-        /// The error of the operating system.
-        reason: String,
-    },
-    /// The file has a wrong format or impossible values.
-    #[error("{path}:{line}: {message}")]
-    Invalid {
-        path: PathBuf,
-        /// The line, starting at 1.
-        line: usize,
-        /// The key, the problem, and the permitted values.
-        message: String,
-    },
-}
-
-/// The text, used to find the line of an error.
-pub(super) struct Text<'a> {
-    pub(super) path: &'a Path,
-    pub(super) text: &'a str,
-}
-
-impl Text<'_> {
-    /// An error at this byte offset.
-    pub(super) fn wrong(&self, at: usize, message: impl Into<String>) -> FileError {
-        FileError::Invalid {
-            path: self.path.to_owned(),
-            line: self.text[..at.min(self.text.len())].matches('\n').count() + 1,
-            message: message.into(),
+        Ok(found)
+    };
+    let one = |name: &Spanned<String>| {
+        let found = members(name.get_ref(), name.span())?;
+        if let [one] = &found[..] {
+            return Ok(one.clone());
         }
+        let message = format!("host `{}` has {} replicas", name.get_ref(), found.len());
+        Err(source.invalid_with(name.span(), message, "give a single host"))
+    };
+    let mut faults = Faults::default();
+    let service = faults.keep(one(&written.service));
+    let whole = written.load.span();
+    let mut load: Vec<String> = Vec::new();
+    for name in written.load.into_inner().0 {
+        let span = if name.span().is_empty() {
+            whole.clone()
+        } else {
+            name.span()
+        };
+        let found = faults
+            .keep(members(name.get_ref(), span.clone()))
+            .unwrap_or_default();
+        if found.iter().any(|found| load.contains(found)) {
+            let message = format!("host `{}` is listed twice", name.get_ref());
+            faults.keep::<()>(Err(source.invalid(span, message)));
+        }
+        load.extend(found);
     }
+    let backing_service = match &written.backing_service {
+        None => load.first().cloned(),
+        Some(name) => faults.keep(one(name)),
+    };
+    let (Some(service), Some(backing_service)) = (service, backing_service) else {
+        return Err(faults.into_error());
+    };
+    faults.or(Roles {
+        service,
+        load,
+        backing_service,
+    })
 }
 
 #[cfg(test)]
@@ -428,7 +351,7 @@ mod tests {
     const WHOLE: &str = r#"
 [host.app]
 ssh = "app01"
-cpus = "2-15"
+cpu_set = "2-15"
 [host.load1]
 ssh = "bench@load01"
 address = "10.0.0.7"
@@ -437,7 +360,7 @@ local = true
 [roles]
 service = "app"
 load = ["load1", "load2"]
-backing = "load2"
+backing_service = "load2"
 [ssh]
 command = ["ssh", "-F", "config"]
 "#;
@@ -451,10 +374,10 @@ command = ["ssh", "-F", "config"]
         assert_eq!(app.way, HostTransport::Ssh { destination, command });
         assert_eq!(
             (app.cpus.to_string().as_str(), app.build),
-            ("2-15", BuildAt::There)
+            ("2-15", BuildAt::Host)
         );
-        let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
-        assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
+        let here = parse(&WHOLE.replace("cpu_set = \"2-15\"", "build_on = \"controller\"")).expect("sound");
+        assert_eq!(here.host("app").expect("there").build, BuildAt::Controller);
         let load2 = testbed.host("load2").expect("there");
         assert_eq!(load2.way, HostTransport::Here);
         assert_eq!(
@@ -477,57 +400,152 @@ command = ["ssh", "-F", "config"]
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err("wrong");
-        for (from, to, line, part) in [
-            (
-                "service = \"app\"",
-                "service = \"ap\"",
-                11,
-                "there is no host `ap`, only app, load1, load2",
-            ),
-            (
-                "[\"load1\", \"load2\"]",
-                "[\"load1\", \"load1\"]",
-                12,
-                "`load1` is listed twice",
-            ),
-            ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
-            ("backing = \"load2\"", "backings = \"load2\"", 13, "backings"),
-            ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
-            (
-                "address = \"10.0.0.7\"",
-                "address = \"http://a\"",
-                7,
-                "host.load1.address",
-            ),
-            (
-                "local = true",
-                "local = true\nssh = \"b\"",
-                8,
-                "host.load2: exactly one connection type",
-            ),
-            (
-                "ssh = \"app01\"",
-                "ssh = \"-oProxyCommand=x\"",
-                3,
-                "not a valid destination",
-            ),
-            (
-                "local = true",
-                "local = true\nbuild = \"here\"",
-                10,
-                "host.load2.build: this machine always builds",
-            ),
-            ("cpus = \"2-15\"", "build = \"hier\"", 4, "hier"),
-            ("[\"ssh\", \"-F\", \"config\"]", "[]", 15, "at least one word"),
-        ] {
+    fn files_of_both_formats_have_the_same_values() {
+        let old = r#"
+[host.app]
+ssh = "app01"
+cpus = "2-15"
+program = "prony-arm"
+build = "here"
+[host.load1]
+ssh = "bench@load01"
+build = "there"
+[roles]
+service = "app"
+load = ["load1"]
+companion = "load1"
+"#;
+        let new = r#"
+format = 1
+[host.app]
+ssh = "app01"
+cpu_set = "2-15"
+binary = "prony-arm"
+build_on = "controller"
+[host.load1]
+ssh = "bench@load01"
+build_on = "host"
+[roles]
+service = "app"
+load = ["load1"]
+backing_service = "load1"
+"#;
+        let testbed = parse(new).expect("sound");
+        assert_eq!(parse(old).as_ref(), Ok(&testbed));
+        // Former names are accepted in a file with a format, except for a text that has become a number.
+        let aliases = format!("format = 1\n{}", old.replace("cpus", "cpu_set"));
+        assert_eq!(parse(&aliases).as_ref(), Ok(&testbed));
+        let error = parse(&format!("format = 1\n{old}")).expect_err("a text");
+        let expected = "`cpus` is the text \"2-15\": give the number of CPUs of a pod, or write `cpu_set` for CPUs by number";
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    /// The replaced text, its replacement, the position of the error, and a part of the error.
+    const WRONG: &[(&str, &str, &str, &str)] = &[
+        ("service = \"app\"", "service = \"ap\"", "11:11", "no host `ap`"),
+        (
+            "[\"load1\", \"load2\"]",
+            "[\"load1\", \"lod2\"]",
+            "12:18",
+            "did you mean `load2`?",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "[\"load1\", \"load1\"]",
+            "12:18",
+            "host `load1` is listed twice",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "\"lod1\"",
+            "12:8",
+            "did you mean `load1`?",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "[]",
+            "12:8",
+            "`load` is empty: give at least one",
+        ),
+        ("[\"load1\", \"load2\"]", "1", "12:8", "write \"1\""),
+        (
+            "backing_service =",
+            "backing_servise =",
+            "13:1",
+            "did you mean `backing_service`?",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "cpu_set = \"2 to 15\"",
+            "4:11",
+            "give CPUs by number",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "cpus = 4",
+            "4:8",
+            "write `cpu_set` for CPUs by number",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "memory = \"1GiB\"",
+            "4:10",
+            "host `app` is no pod and has `memory`",
+        ),
+        (
+            "address = \"10.0.0.7\"",
+            "address = \"http://a\"",
+            "7:11",
+            "give a host name or an IP address",
+        ),
+        (
+            "local = true",
+            "local = true\nssh = \"b\"",
+            "8:7",
+            "give only one of `ssh`, `local` and `pipe`",
+        ),
+        ("local = true", "", "8:7", "host `load2` has no connection"),
+        (
+            "ssh = \"app01\"",
+            "ssh = \"-oProxyCommand=x\"",
+            "3:7",
+            "which is no destination",
+        ),
+        (
+            "local = true",
+            "local = true\nbuild_on = \"controller\"",
+            "10:12",
+            "remove `build_on`",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "build_on = \"hier\"",
+            "4:12",
+            "known are controller, host",
+        ),
+        (
+            "[\"ssh\", \"-F\", \"config\"]",
+            "[]",
+            "15:11",
+            "`command` is empty: give at least one",
+        ),
+    ];
+
+    #[test]
+    fn errors_are_at_the_value_at_fault() {
+        let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err(to);
+        for (from, to, at, part) in WRONG {
             let error = changed(from, to);
             assert!(
-                error.contains(&format!("testbed.toml:{line}: ")) && error.contains(part),
+                error.contains(&format!("\n  testbed.toml:{at}\n")) && error.contains(part),
                 "{to}: {error}"
             );
         }
+        let both = WHOLE
+            .replace("cpu_set = \"2-15\"", "cpu_set = \"x\"")
+            .replace("local = true", "");
+        let error = parse(&both).expect_err("two");
+        assert!(error.contains(":4:11") && error.contains(":8:7"), "both: {error}");
         let missing = TestbedFile::read(Path::new("/nowhere/testbed.toml")).expect_err("not there");
         assert!(missing.to_string().contains("cannot read /nowhere/testbed.toml"));
     }

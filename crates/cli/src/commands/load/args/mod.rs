@@ -352,7 +352,7 @@ impl std::str::FromStr for StepLoad {
         };
         let every: DurationText = every
             .parse()
-            .map_err(|error| format!("TIME is not a duration: {error}"))?;
+            .map_err(|error| format!("TIME: {error}"))?;
         if every.0.is_zero() {
             return Err("the duration of a step must not be 0".to_owned());
         }

@@ -76,9 +76,7 @@ impl std::str::FromStr for StageToml {
 }
 
 pub(super) fn some_time(text: &str) -> Result<DurationText, String> {
-    let time: DurationText = text
-        .parse()
-        .map_err(|error| format!("`{text}` is not a duration: {error}"))?;
+    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
     if time.0 == Duration::ZERO {
         return Err("the time must not be 0".to_owned());
     }

@@ -54,6 +54,8 @@ pub(super) fn longest(args: &RequestArgs, operation: &Operation, parameters: &[P
     let longest = |part: &Part| match part {
         Part::Literal(bytes) => bytes.as_slice().len(),
         Part::Value(index) => longest_value(&parameters[*index].source),
+        // The command line has no formulas.
+        Part::Formula(_) | Part::BodyBytes(_) | Part::BodySha256(_) => 0,
     };
     let sent = match &operation.request.body {
         Body::Bytes(Template(parts)) => parts.iter().map(longest).sum(),
@@ -149,6 +151,6 @@ fn digits(count: u8, places: &mut PlaceholderTable) -> Result<Template, JobError
 fn literals(template: &Template) -> impl Iterator<Item = &[u8]> {
     template.0.iter().filter_map(|part| match part {
         Part::Literal(bytes) => Some(bytes.as_slice()),
-        Part::Value(_) => None,
+        _ => None,
     })
 }

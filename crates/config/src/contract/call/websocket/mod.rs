@@ -6,7 +6,7 @@ pub use turn::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use super::{Call, PlaceholderValues};
 use crate::contract::template::{Builder, constant};
-use crate::contract::toml::{CallToml, OneOrMany};
+use crate::contract::toml::{CallToml, OneOrMany, Status};
 use crate::ConfigError;
 use crate::contract::Contract;
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
@@ -26,7 +26,7 @@ impl Contract {
             return match &call.script {
                 Some(talk) => Err(self.invalid(talk.span(), "`script` needs a WebSocket: give `websocket`")),
                 None if says.echoed => {
-                    let message = "`expect.echoed` needs a WebSocket: give `websocket`";
+                    let message = "`echoed` needs a WebSocket: give `websocket`";
                     Err(self.invalid(expect.span(), message))
                 }
                 None => Ok(()),
@@ -37,7 +37,7 @@ impl Contract {
             return Err(self.invalid(span, message));
         }
         let mut other = says.clone();
-        (other.status, other.echoed) = (None, false);
+        (other.status, other.echoed, other.within) = (None, false, None);
         if other.speaks_of_http() || other.speaks_of_grpc() {
             let message = "for a WebSocket, `expect` has `echoed`, or the `status` of a rejected handshake";
             return Err(self.invalid(expect.span(), message));
@@ -65,7 +65,7 @@ impl Call<'_> {
         let expect = self.expect().get_ref();
         let status = match &expect.status {
             None => vec![SWITCHED],
-            Some(OneOrMany(codes)) => codes.clone(),
+            Some(OneOrMany(codes)) => Status::codes(codes),
         };
         let echoed = expect.echoed.then(|| BodyRule::Exact(message(&request.body)));
         let expectation = Expectation {
@@ -113,27 +113,27 @@ impl Call<'_> {
                 ScriptStep::Expect(ExpectedFrame::Echo),
             ]);
         };
-        let has_members = talk.get_ref().iter().any(|written| written.by.is_some());
+        let has_members = talk.get_ref().iter().any(|written| written.client.is_some());
         // The members whose connections have ended.
         let mut over = Vec::new();
         let mut known = Vec::new();
         let mut turns = Vec::new();
         for (number, written) in talk.get_ref().iter().enumerate() {
             let at = |reason: String| {
-                self.invalid(talk.span(), format!("`script`, turn {}: {reason}", number + 1))
+                self.invalid(talk.span(), format!("`script`, step {}: {reason}", number + 1))
             };
-            if has_members && written.by.is_none() {
+            if has_members && written.client.is_none() {
                 return Err(at(
-                    "no `by`: other turns name their member, so give it here too".to_owned()
+                    "no `client`: other steps name theirs, so give it here, too".to_owned()
                 ));
             }
-            if over.contains(&&written.by) {
-                return Err(at("the connection has already ended: remove this turn".to_owned()));
+            if over.contains(&&written.client) {
+                return Err(at("the connection has already ended: remove this step".to_owned()));
             }
-            if known.contains(&&written.by) && written.at.is_some() {
-                return Err(at("`at` is only for the first turn of a member".to_owned()));
+            if known.contains(&&written.client) && written.path.is_some() {
+                return Err(at("`path` is only for the first step of a client".to_owned()));
             }
-            known.push(&written.by);
+            known.push(&written.client);
             turn::read(written, (&at, filling), &mut turns)?;
             if matches!(
                 turns.last(),
@@ -141,7 +141,7 @@ impl Call<'_> {
                     ScriptStep::Expect(ExpectedFrame::Close(_)) | ScriptStep::StopReading | ScriptStep::Abort
                 )
             ) {
-                over.push(&written.by);
+                over.push(&written.client);
             }
         }
         Ok(turns)

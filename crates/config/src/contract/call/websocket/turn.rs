@@ -1,9 +1,10 @@
 //! The steps of a WebSocket script: frames to send and to expect.
 
 use crate::ConfigError;
-use crate::contract::call::PlaceholderValues;
+use crate::contract::call::{Context, PlaceholderValues};
 use crate::contract::template::constant;
 use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
+use crate::format::Spanned;
 use prony_load::{GeneratedBody, Template};
 
 /// Longest payload of a frame in a script, bytes.
@@ -91,35 +92,35 @@ pub(super) fn read(
     place: ErrorLocation<'_>,
     turns: &mut Vec<ScriptStep>,
 ) -> Result<(), ConfigError> {
-    if let Some(name) = &written.by {
+    if let Some(name) = &written.client {
         turns.push(ScriptStep::SwitchTo(Member {
             name: name.clone(),
             path: written
-                .at
+                .path
                 .as_deref()
                 .map(|path| path_of(path, place))
                 .transpose()?,
         }));
-    } else if written.at.is_some() || written.deaf || written.cut {
+    } else if written.path.is_some() || written.stop_reading || written.abort {
         return Err(place.0(
-            "`at`, `deaf` and `cut` need a member: name it with `by`".to_owned(),
+            "`path`, `stop_reading` and `abort` need a client: name it with `client`".to_owned(),
         ));
     }
     let said = frame(written, place)?;
-    let ends = usize::from(written.deaf) + usize::from(written.cut) + usize::from(written.expect.is_some());
+    let ends = usize::from(written.stop_reading) + usize::from(written.abort) + usize::from(written.expect.is_some());
     if ends > 1 {
         return Err(place.0(
-            "more than one of `expect`, `deaf` and `cut`: give only one".to_owned(),
+            "more than one of `expect`, `stop_reading` and `abort`: give only one".to_owned(),
         ));
     }
     let idle = said.is_none() && written.expect.is_none();
-    let enters = written.by.is_some() || written.deaf || written.cut;
-    if idle && (!enters || written.unfinished || written.unmasked) {
+    let enters = written.client.is_some() || written.stop_reading || written.abort;
+    if idle && (!enters || !written.fin || !written.masked) {
         return Err(place.0("it is empty: give a frame, or `expect`".to_owned()));
     }
     turns.extend(said.map(ScriptStep::Send));
-    turns.extend(written.deaf.then_some(ScriptStep::StopReading));
-    turns.extend(written.cut.then_some(ScriptStep::Abort));
+    turns.extend(written.stop_reading.then_some(ScriptStep::StopReading));
+    turns.extend(written.abort.then_some(ScriptStep::Abort));
     let heard = match &written.expect {
         None => None,
         Some(ExpectedFrameToml::Word(_)) => Some(ExpectedFrame::Echo),
@@ -138,7 +139,7 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
     let payloads = [
         (FrameKind::Text, &written.text),
         (FrameKind::Binary, &written.binary),
-        (FrameKind::More, &written.more),
+        (FrameKind::More, &written.continuation),
         (FrameKind::Ping, &written.ping),
         (FrameKind::Pong, &written.pong),
     ];
@@ -155,11 +156,11 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
         return Ok(None);
     };
     if !frames.is_empty() {
-        let known = "`text`, `binary`, `more`, `ping`, `pong` and `close`";
+        let known = "`text`, `binary`, `continuation`, `ping`, `pong` and `close`";
         return Err(at(format!("more than one of {known}: give only one")));
     }
     let is_control = matches!(kind, FrameKind::Ping | FrameKind::Pong | FrameKind::Close);
-    if is_control && (written.unfinished || payload.len() > LONGEST_CONTROL) {
+    if is_control && (!written.fin || payload.len() > LONGEST_CONTROL) {
         return Err(at(
             "a ping, pong or close is one frame of at most 125 bytes".to_owned()
         ));
@@ -167,8 +168,8 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
     Ok(Some(Frame {
         kind,
         payload,
-        is_final: !written.unfinished,
-        is_masked: !written.unmasked,
+        is_final: written.fin,
+        is_masked: written.masked,
     }))
 }
 
@@ -196,12 +197,15 @@ fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError>
     }
     let shown = path.escape_ascii();
     Err(place.0(format!(
-        "`at` is `{shown}`: a path starts with `/` and has no spaces"
+        "`path` is `{shown}`: a path starts with `/` and has no spaces"
     )))
 }
 
 fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
-    let filled = filling.fill(text, str::to_owned).map_err(at)?;
+    let text = Spanned::new(0..0, text.to_owned());
+    let filled = filling
+        .fill(&text, Context::Text)
+        .map_err(|error| at(message_of(&error)))?;
     Ok(constant(&filled))
 }
 
@@ -259,4 +263,17 @@ fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, Con
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(written) => String::from_utf8_lossy(&text(written, place)?).into_owned(),
     })
+}
+
+/// The message of an error without its position: a step of a script has none of its own.
+fn message_of(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Files(found) => {
+            let one = &found.0[0];
+            one.help
+                .as_ref()
+                .map_or_else(|| one.message.clone(), |help| format!("{}: {help}", one.message))
+        }
+        other => other.to_string(),
+    }
 }

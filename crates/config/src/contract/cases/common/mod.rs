@@ -4,7 +4,7 @@ mod websocket;
 
 use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
 use crate::contract::call::Call;
-use crate::format::suggestion::known;
+use crate::format::suggestion::suggest;
 use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, HeaderText};
 use crate::ConfigError;
@@ -14,7 +14,7 @@ use rand::rngs::SmallRng;
 use std::collections::BTreeSet;
 use crate::format::Spanned;
 
-/// The common cases, by the names that `without` accepts.
+/// The common cases, by the names that `skip_common_cases` accepts.
 const COMMON: [&str; 10] = [
     FIRST,
     "single bytes",
@@ -43,18 +43,19 @@ const HEADERS: usize = 100;
 const UNIMPLEMENTED: u32 = 12;
 
 impl Contract {
-    pub(super) fn verify_without(&self) -> Result<(), ConfigError> {
+    pub(super) fn verify_skipped(&self) -> Result<(), ConfigError> {
         let all = || COMMON.into_iter().chain([MANY]);
-        match self
+        let unknown = self
             .written
-            .without
+            .skip_common_cases
             .iter()
-            .find(|name| all().all(|known| known != name.get_ref()))
-        {
+            .find(|name| all().all(|known| known != name.get_ref()));
+        match unknown {
             None => Ok(()),
             Some(name) => {
-                let message = format!("`without` names `{}`: {}", name.get_ref(), known(all()));
-                Err(self.invalid(name.span(), message))
+                let message = format!("there is no common case \"{}\"", name.get_ref());
+                let help = suggest(all(), name.get_ref());
+                Err(self.file.invalid_with(name.span(), message, help))
             }
         }
     }
@@ -75,9 +76,9 @@ impl Contract {
         for name in COMMON.into_iter().chain([MANY]) {
             if self
                 .written
-                .without
+                .skip_common_cases
                 .iter()
-                .any(|without| without.get_ref() == name)
+                .any(|skipped| skipped.get_ref() == name)
             {
                 continue;
             }
@@ -110,7 +111,7 @@ impl Contract {
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ConfigError> {
         let mut calls = Vec::new();
         for (_, operation) in crate::contract::toml::in_order(&self.written.operation) {
-            if !operation.get_ref().common {
+            if !operation.get_ref().common_cases {
                 continue;
             }
             let written: CallToml = operation.get_ref().into();
@@ -143,16 +144,22 @@ impl ExchangeGenerator<'_> {
             FIRST => (Delivery::InTurn, self.times(calls, IN_TURN)?),
             MANY => {
                 let each = CONNECTIONS * ON_EACH / calls.len().max(1);
-                (Delivery::ManyConnections(CONNECTIONS), self.times(calls, each)?)
+                (Delivery::ManyConnections(CONNECTIONS), self.independent(calls, each)?)
             }
             "unknown path" if on_http => (Delivery::InTurn, self.unknown_paths(calls)?),
             "unknown path" => (Delivery::InTurn, self.unknown_method(calls)?),
             _ if !on_http => (Delivery::InTurn, Vec::new()),
             "single bytes" => (Delivery::SingleBytes, self.times(calls, 1)?),
-            "one packet" => (Delivery::Packets(2), self.times(calls, 2)?),
+            "one packet" => (Delivery::Packets(2), self.independent(calls, 2)?),
             "chunked body" => {
-                let mut exchanges = self.times(calls, 1)?;
-                exchanges.retain(|exchange| exchange.request.body != Body::None);
+                let mut exchanges = Vec::new();
+                for call in calls {
+                    let (before, call) = self.one(call)?;
+                    if call.request.body != Body::None {
+                        exchanges.extend(before);
+                        exchanges.push(call);
+                    }
+                }
                 (Delivery::Chunked(CHUNK), exchanges)
             }
             "100 headers" => (Delivery::InTurn, self.changed(calls, with_many_headers)?),
@@ -164,16 +171,32 @@ impl ExchangeGenerator<'_> {
         })
     }
 
-    fn one(&mut self, call: &Call<'_>) -> Result<Exchange, ConfigError> {
-        call.drawn(self.protocol, self.random)
+    /// The call, and the calls that it needs before.
+    fn one(&mut self, call: &Call<'_>) -> Result<(Vec<Exchange>, Exchange), ConfigError> {
+        let mut exchanges = call.drawn(self.protocol, self.random)?;
+        let last = exchanges.pop().expect("invariant: the call itself is the last");
+        Ok((exchanges, last))
     }
 
     /// Each call this number of times.
     fn times(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
-        (0..times)
-            .flat_map(|_| calls)
-            .map(|call| self.one(call))
-            .collect()
+        let mut exchanges = Vec::new();
+        for call in (0..times).flat_map(|_| calls) {
+            let (before, call) = self.one(call)?;
+            exchanges.extend(before);
+            exchanges.push(call);
+        }
+        Ok(exchanges)
+    }
+
+    /// The same for calls that need no others, which can be delivered in any order.
+    fn independent(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
+        let calls: Vec<Call<'_>> = calls
+            .iter()
+            .filter(|call| call.needs.is_empty() && call.captured_names().next().is_none())
+            .cloned()
+            .collect();
+        self.times(&calls, times)
     }
 
     /// Each call after `change`, if it can be changed.
@@ -182,7 +205,9 @@ impl ExchangeGenerator<'_> {
         for call in calls {
             let mut changed = call.clone();
             if change(&mut changed.written) {
-                exchanges.push(self.one(&changed)?);
+                let (before, call) = self.one(&changed)?;
+                exchanges.extend(before);
+                exchanges.push(call);
             }
         }
         Ok(exchanges)
@@ -192,8 +217,9 @@ impl ExchangeGenerator<'_> {
     fn heads(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
-            let right = self.one(call)?;
+            let (before, right) = self.one(call)?;
             if right.request.method == "GET" {
+                exchanges.extend(before);
                 let mut head = right.clone();
                 head.request.method = "HEAD".into();
                 exchanges.extend([refused(head, &[200, 404, 405, 501]), right]);
@@ -206,10 +232,11 @@ impl ExchangeGenerator<'_> {
     fn unknown_paths(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
-            let right = self.one(call)?;
-            if right.request.method != "GET" {
+            let (before, right) = self.one(call)?;
+            if right.request.method != "GET" || !right.request.path.is_constant() {
                 continue;
             }
+            exchanges.extend(before);
             let right_path = path_of(&right);
             let longer = format!("{}/no/such", without_query(&right_path).trim_end_matches('/'));
             for (path, status) in [("/no/such/path".to_owned(), vec![404]), (longer, vec![400, 404])] {
@@ -225,7 +252,8 @@ impl ExchangeGenerator<'_> {
     fn wrong_methods(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
-            let right = self.one(call)?;
+            let (before, right) = self.one(call)?;
+            exchanges.extend(before);
             let pattern = call
                 .written
                 .http
@@ -255,7 +283,7 @@ impl ExchangeGenerator<'_> {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
-        let right = self.one(call)?;
+        let (mut exchanges, right) = self.one(call)?;
         let path = path_of(&right);
         let service = path.rsplit_once('/').map_or("", |(service, _)| service);
         let mut unknown = right.clone();
@@ -266,7 +294,8 @@ impl ExchangeGenerator<'_> {
             grpc_status: Some(UNIMPLEMENTED),
             ..Expectation::default()
         };
-        Ok(vec![unknown, right])
+        exchanges.extend([unknown, right]);
+        Ok(exchanges)
     }
 }
 
@@ -289,7 +318,7 @@ fn with_many_headers(call: &mut CallToml) -> bool {
     let body = call.json.is_some() || call.text.is_some() || call.file.is_some() || call.generated.is_some();
     let own = call.headers.len() + 1 + usize::from(body) + usize::from(call.json.is_some());
     for number in own + 1..=HEADERS {
-        let value = HeaderText::Texts(vec![format!("value {number}")]);
+        let value = HeaderText::One(format!("value {number}"));
         call.headers
             .insert(format!("X-Header-{number}"), Spanned::new(0..0, value));
     }

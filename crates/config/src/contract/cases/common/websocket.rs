@@ -41,7 +41,7 @@ impl ExchangeGenerator<'_> {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
-        let right = self.one(call)?;
+        let (_, right) = self.one(call)?;
         let mut unknown = right.clone();
         unknown.request.path = Template::literal("/no/such/path");
         unknown.script.clear();

@@ -1,0 +1,256 @@
+//! Placeholders of former files: `#{name}`, `$name` and `{ row, column }` besides `{name}`.
+
+use std::collections::BTreeMap;
+
+/// What a placeholder stood for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    /// A number: constant, drawn, or counted.
+    Number,
+    /// Texts that are known, or hexadecimal digits.
+    Texts(Vec<String>),
+    /// A column of rows, by its new name.
+    Row(String),
+    /// A value of a JSON reply, whose type is that of the reply.
+    CapturedJson,
+    /// A text from a reply or a signed token.
+    Text,
+    /// A column of a table of users.
+    Column,
+}
+
+/// Where a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Path,
+    /// A value or key of JSON.
+    Json,
+    /// A message, whose fields have types of their own.
+    Message,
+    Other,
+}
+
+/// The sources of the placeholders of a call, by name.
+pub(super) type Sources = BTreeMap<String, Source>;
+
+/// A text of a former file in the current grammar.
+pub(super) fn upgraded(text: &str, place: Place, has_formulas: bool, sources: &Sources) -> String {
+    let is_value = matches!(place, Place::Json | Place::Message);
+    if is_value && let Some(name) = text.strip_prefix('$') {
+        return match name {
+            "null" => "{= null}".to_owned(),
+            name if name.contains('{') || sources.contains_key(name) => format!("{{value.{name}}}"),
+            name => format!("{{{name}}}"),
+        };
+    }
+    if is_value && let Some(inner) = text.strip_prefix("#{").and_then(|rest| rest.strip_suffix('}')) {
+        if let Some(formula) = inner.strip_prefix('=').filter(|_| has_formulas) {
+            return format!("{{={}}}", unbraced(formula));
+        }
+        if is_name(inner) {
+            return typed(inner, sources);
+        }
+    }
+    if is_value && let Some(name) = lone(text) {
+        return as_text(name, place, sources);
+    }
+    if let (true, Place::Json, Some(formula)) = (has_formulas, place, lone_formula(text)) {
+        return format!("{{={}:text}}", unbraced(formula));
+    }
+    pieces(text, place, has_formulas, sources)
+}
+
+/// `"#{name}"`: the value as JSON.
+fn typed(name: &str, sources: &Sources) -> String {
+    match sources.get(name) {
+        Some(Source::Row(column)) => format!("{{{column}:raw}}"),
+        Some(Source::Number | Source::CapturedJson) | None => format!("{{{name}}}"),
+        Some(Source::Texts(_) | Source::Text | Source::Column) => format!("{{{name}:raw}}"),
+    }
+}
+
+/// `"{name}"` as a whole JSON value: the value as a text.
+fn as_text(name: &str, place: Place, sources: &Sources) -> String {
+    match sources.get(name) {
+        Some(Source::Row(column)) if place == Place::Message => format!("{{{column}}}"),
+        Some(Source::Row(column)) => format!("{{{column}:text}}"),
+        Some(Source::Number | Source::CapturedJson) if place == Place::Json => format!("{{{name}:text}}"),
+        _ => format!("{{{name}}}"),
+    }
+}
+
+/// A text with placeholders within it.
+fn pieces(text: &str, place: Place, has_formulas: bool, sources: &Sources) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        let at_start = out.is_empty();
+        let inner = &rest[open + 1..];
+        if inner.starts_with('=') {
+            let end = formula_end(inner);
+            let formula = &inner[1..end.unwrap_or(inner.len())];
+            match end {
+                Some(_) if has_formulas => out.push_str(&format!("{{={}}}", unbraced(formula))),
+                Some(_) => out.push_str(&format!("{{{{={formula}}}}}")),
+                // It was sent as it is.
+                None => out.push_str(&format!("{{={formula}")),
+            }
+            rest = &inner[end.map_or(inner.len(), |end| end + 1)..];
+            continue;
+        }
+        let Some(end) = inner.find('}') else {
+            out.push('{');
+            rest = inner;
+            continue;
+        };
+        let name = &inner[..end];
+        if is_name(name) {
+            out.push_str(&inserted(name, place, at_start, sources));
+        } else if looks_like_name(name) {
+            // It was sent as it is, and would be an error now.
+            out.push_str(&format!("{{{{{name}}}}}"));
+        } else {
+            out.push('{');
+            rest = inner;
+            continue;
+        }
+        rest = &inner[end + 1..];
+    }
+    out + rest
+}
+
+fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> String {
+    let source = sources.get(name);
+    let full = match source {
+        Some(Source::Row(column)) => column,
+        _ => name,
+    };
+    // In paths, values were not encoded.
+    let raw = place == Place::Path
+        && !at_start
+        && match source {
+            Some(Source::Texts(texts)) => texts
+                .iter()
+                .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
+            Some(Source::Column | Source::Text) => true,
+            _ => false,
+        };
+    let form = if raw { ":raw" } else { "" };
+    format!("{{{full}{form}}}")
+}
+
+/// A formula whose names had braces.
+fn unbraced(formula: &str) -> String {
+    formula.replace(['{', '}'], "")
+}
+
+/// The end of a formula in a text that starts with `=`: names within it may have braces.
+fn formula_end(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn lone(text: &str) -> Option<&str> {
+    text.strip_prefix('{')?.strip_suffix('}').filter(|name| is_name(name))
+}
+
+fn lone_formula(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("{=")?;
+    let end = formula_end(&text[1..])?;
+    (end + 2 == text.len()).then(|| &inner[..inner.len() - 1])
+}
+
+/// Whether this was the name of a placeholder.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| matches!(first, 'a'..='z' | '_'))
+        && name
+            .chars()
+            .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
+}
+
+/// Whether this is the name of a placeholder now.
+fn looks_like_name(name: &str) -> bool {
+    let name = name.strip_suffix(":text").or_else(|| name.strip_suffix(":raw")).unwrap_or(name);
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
+}
+
+/// A value of a placeholder, which was sent as it is.
+pub(super) fn literal(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        let inner = &rest[open + 1..];
+        match inner.find('}') {
+            Some(end) if looks_like_name(&inner[..end]) || inner.starts_with('=') => {
+                out.push_str(&format!("{{{{{}}}}}", &inner[..end]));
+                rest = &inner[end + 1..];
+            }
+            _ => {
+                out.push('{');
+                rest = inner;
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn former_placeholders_have_one_form_now() {
+        let sources = Sources::from([
+            ("n".to_owned(), Source::Number),
+            ("hex".to_owned(), Source::Texts(vec!["0f".to_owned()])),
+            ("word".to_owned(), Source::Texts(vec!["a b".to_owned()])),
+            ("row".to_owned(), Source::Row("order.id".to_owned())),
+            ("id".to_owned(), Source::CapturedJson),
+            ("place".to_owned(), Source::Text),
+        ]);
+        for (text, place, formulas, expected) in [
+            ("$null", Place::Json, false, "{= null}"),
+            ("$item", Place::Json, false, "{item}"),
+            ("$n", Place::Json, false, "{value.n}"),
+            ("$person_{n}", Place::Json, false, "{value.person_{n}}"),
+            ("${who}", Place::Json, false, "{value.{who}}"),
+            ("#{n}", Place::Json, false, "{n}"),
+            ("#{id}", Place::Json, false, "{id}"),
+            ("#{hex}", Place::Json, false, "{hex:raw}"),
+            ("#{row}", Place::Json, false, "{order.id:raw}"),
+            ("{n}", Place::Json, false, "{n:text}"),
+            ("{hex}", Place::Json, false, "{hex}"),
+            ("{id}", Place::Json, false, "{id:text}"),
+            ("{row}", Place::Json, false, "{order.id:text}"),
+            ("{n}", Place::Message, false, "{n}"),
+            ("no {n}", Place::Json, false, "no {n}"),
+            ("#{= i * 2}", Place::Json, true, "{= i * 2}"),
+            ("{= i}", Place::Json, true, "{= i:text}"),
+            ("{= i}", Place::Message, true, "{= i}"),
+            ("a {= {n} * i} b", Place::Json, true, "a {= n * i} b"),
+            ("{= {offset} + 1}", Place::Json, false, "{{= {offset} + 1}}"),
+            ("GET {place}", Place::Other, false, "GET {place}"),
+            ("{place}", Place::Path, false, "{place}"),
+            ("/a/{word}?x={n}", Place::Path, false, "/a/{word:raw}?x={n}"),
+            ("/a/{hex}/{row}", Place::Path, false, "/a/{hex}/{order.id}"),
+            ("{Name} {a.b} {2}", Place::Other, false, "{{Name}} {{a.b}} {2}"),
+            (r#"{"a":{"b":{}}}"#, Place::Other, false, r#"{"a":{"b":{}}}"#),
+        ] {
+            assert_eq!(upgraded(text, place, formulas, &sources), expected, "{text}");
+        }
+        assert_eq!(literal(r#"{"a":1} {b} {= c}"#), r#"{"a":1} {{b}} {{= c}}"#);
+    }
+}
