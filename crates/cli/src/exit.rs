@@ -1,7 +1,10 @@
 //! Exit codes, and how errors are reported.
 
+use crate::colour;
 use crate::output::print;
 use crate::signals;
+use prony_config::ConfigError;
+use prony_config::format::Diagnostics;
 use prony_generator::EngineError;
 use prony_records::SCHEMA;
 use prony_runner::CommandError;
@@ -70,6 +73,23 @@ impl fmt::Display for BadInput {
 
 impl Error for BadInput {}
 
+/// The errors of files that are the cause of an error, with paths relative to the working directory.
+pub(crate) fn files_of(error: &anyhow::Error) -> Option<Diagnostics> {
+    let found = error.chain().find_map(|cause| {
+        if let Some(BadInput(inner)) = cause.downcast_ref() {
+            return files_of(inner);
+        }
+        match (cause.downcast_ref(), cause.downcast_ref()) {
+            (Some(CommandError::Files(found)), _) | (_, Some(ConfigError::Files(found))) => Some(found.clone()),
+            _ => None,
+        }
+    })?;
+    Some(match std::env::current_dir() {
+        Ok(here) => found.relative_to(&here),
+        Err(_) => found,
+    })
+}
+
 /// Marks an error as one that the user can fix: exit code 2 instead of 1.
 pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
     anyhow::Error::new(BadInput(error.into()))
@@ -134,10 +154,15 @@ pub(crate) fn error_text(error: &anyhow::Error) -> String {
 
 /// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
-    eprintln!("prony: {}", error_text(error));
+    let files = files_of(error);
+    match &files {
+        Some(files) => eprintln!("{}", files.text(colour::of_errors(&std::io::stderr()))),
+        None => eprintln!("prony: {}", error_text(error)),
+    }
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
     let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
-    let (code, kind) = if error.chain().any(<dyn Error>::is::<BadInput>)
+    let (code, kind) = if files.is_some()
+        || error.chain().any(<dyn Error>::is::<BadInput>)
         || bench().is_some_and(CommandError::is_bad_input)
     {
         (2, ErrorKind::Input)
@@ -149,12 +174,15 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         (1, ErrorKind::Internal)
     };
     if json {
-        tell_json(
-            code,
-            kind,
-            &error_text(error),
-            engine().and_then(EngineError::advice),
-        );
+        let text = files
+            .as_ref()
+            .map_or_else(|| error_text(error), Diagnostics::summary);
+        let mut all = object(code, kind, &text, engine().and_then(EngineError::advice));
+        if let Some(files) = files {
+            all["error"]["files"] = json!(files);
+        }
+        // The exit code reports the error even if printing fails.
+        let _ = print(&all.to_string());
     }
     ExitCode::from(code)
 }

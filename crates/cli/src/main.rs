@@ -5,6 +5,7 @@
 
 mod args;
 mod checkout;
+mod colour;
 mod commands;
 mod exit;
 mod former_names;

@@ -19,7 +19,7 @@ mod upgrade;
 mod validate;
 mod value;
 
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, DiagnosticColours, Diagnostics};
 pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
 pub use suggestion::suggest;
