@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Fine,
     /// Exit code 3: an objective, check or comparison failed.
     ObjectiveFailed,
+    /// Exit code 2: files are wrong, and their errors were shown.
+    Invalid,
     /// Exit code 130 or 143: Ctrl-C or TERM stopped the command early. Results so far were printed, but nothing was judged.
     Interrupted,
 }
@@ -30,6 +32,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Invalid => 2,
             Self::ObjectiveFailed => 3,
             Self::Interrupted => signals::code(),
         }
@@ -84,10 +87,25 @@ pub(crate) fn files_of(error: &anyhow::Error) -> Option<Diagnostics> {
             _ => None,
         }
     })?;
-    Some(match std::env::current_dir() {
+    Some(relative(found))
+}
+
+/// The errors with paths relative to the working directory.
+pub(crate) fn relative(found: Diagnostics) -> Diagnostics {
+    match std::env::current_dir() {
         Ok(here) => found.relative_to(&here),
         Err(_) => found,
-    })
+    }
+}
+
+/// Shows the errors of files on standard error.
+pub(crate) fn show_files(found: &Diagnostics) {
+    eprintln!("{}", found.text(colour::of_errors(&std::io::stderr())));
+}
+
+/// The errors of files in JSON output.
+pub(crate) fn files_json(found: &Diagnostics) -> Value {
+    json!({ "kind": ErrorKind::Input, "text": found.summary(), "advice": null, "files": found })
 }
 
 /// Marks an error as one that the user can fix: exit code 2 instead of 1.
@@ -156,7 +174,7 @@ pub(crate) fn error_text(error: &anyhow::Error) -> String {
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
     let files = files_of(error);
     match &files {
-        Some(files) => eprintln!("{}", files.text(colour::of_errors(&std::io::stderr()))),
+        Some(files) => show_files(files),
         None => eprintln!("prony: {}", error_text(error)),
     }
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
@@ -174,12 +192,10 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         (1, ErrorKind::Internal)
     };
     if json {
-        let text = files
-            .as_ref()
-            .map_or_else(|| error_text(error), Diagnostics::summary);
-        let mut all = object(code, kind, &text, engine().and_then(EngineError::advice));
+        let advice = engine().and_then(EngineError::advice);
+        let mut all = object(code, kind, &error_text(error), advice);
         if let Some(files) = files {
-            all["error"]["files"] = json!(files);
+            all["error"] = files_json(&files);
         }
         // The exit code reports the error even if printing fails.
         let _ = print(&all.to_string());

@@ -8,6 +8,7 @@ mod checkout;
 mod colour;
 mod commands;
 mod exit;
+mod file_args;
 mod former_names;
 mod http_server;
 mod output;

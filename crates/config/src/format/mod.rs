@@ -105,6 +105,7 @@ pub fn upgraded(
     file: &SourceFile,
 ) -> Result<Option<String>, ConfigError> {
     let mut tree = file.tree()?;
+    file.format_of(tree.get_ref())?;
     let mut document: toml_edit::DocumentMut = file
         .text
         .parse()
