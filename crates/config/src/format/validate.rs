@@ -300,9 +300,8 @@ impl<'a> Validator<'a> {
         for (key, value) in table.iter_mut() {
             let name: &str = key.get_ref();
             match (properties.and_then(|properties| properties.get(name)), others) {
-                (Some(schema), _) => self.value(schema, name, value),
+                (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => self.value(schema, name, value),
                 (None, Some(Value::Bool(false))) => unknown.push((key.span(), name.to_owned())),
-                (None, Some(schema @ Value::Object(_))) => self.value(schema, name, value),
                 (None, _) => {}
             }
         }
@@ -499,7 +498,7 @@ fn shown(number: f64) -> String {
 /// The message for a value of another type.
 fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (String, Option<String>) {
     let types = types_of(root, schema);
-    let takes = |name: &str| types.iter().any(|known| *known == name);
+    let takes = |name: &str| types.contains(&name);
     let is_duration = formats_of(root, schema).contains(&"duration");
     let is_list_of = |name: &str| is_list_of(root, schema, name);
     // A number is proposed as a text only where any text will do.
