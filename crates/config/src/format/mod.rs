@@ -19,7 +19,7 @@ mod upgrade;
 mod validate;
 mod value;
 
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, DiagnosticColours, Diagnostics};
 pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
 pub use suggestion::suggest;
@@ -105,6 +105,7 @@ pub fn upgraded(
     file: &SourceFile,
 ) -> Result<Option<String>, ConfigError> {
     let mut tree = file.tree()?;
+    file.format_of(tree.get_ref())?;
     let mut document: toml_edit::DocumentMut = file
         .text
         .parse()

@@ -52,7 +52,11 @@ pub struct SequenceFile {
 impl SequenceFile {
     /// Reads a file of steps.
     pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ConfigError> {
-        let file = SourceFile::read(path)?;
+        Self::of(SourceFile::read(path)?, protocol)
+    }
+
+    /// The same, from the text of the file.
+    pub(crate) fn of(file: SourceFile, protocol: Protocol) -> Result<Self, ConfigError> {
         let written: SequenceToml = file.parse(FileKind::Sequence)?;
         if written.step.is_empty() {
             return Err(file.invalid(
@@ -61,7 +65,7 @@ impl SequenceFile {
             ));
         }
         let steps = written.step.len() as u64;
-        let contract = contract(path, file, written)?;
+        let contract = contract(file, written)?;
         let workload = contract.workload(NAME, protocol)?;
         let rows = workload
             .parameters
@@ -93,7 +97,7 @@ impl SequenceFile {
 /// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
+fn contract(file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -131,7 +135,7 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         cookies: written.cookies,
         load: Spanned::new(0..0, load),
     };
-    let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
+    let folder = file.path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
     let written = ContractToml {
         jwt: written.jwt,
