@@ -12,7 +12,7 @@ use crate::format::suggestion::suggest;
 use crate::format::{FileKind, SourceFile, Spanned};
 use crate::load_table::PositiveDuration;
 use crate::{Address, ConfigError};
-use matrix::OneOrMore;
+use matrix::{LoadsToml, OneOrMore};
 use prony_load::{Load, Protocol, Search};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -293,7 +293,17 @@ impl GroupReader<'_> {
                 group: whole,
             },
         };
-        let workloads = match &written.workload {
+        self.matrix(&group, written.workload.as_ref(), load)
+    }
+
+    /// The group with each workload and each load.
+    fn matrix(
+        &self,
+        group: &SuiteGroup,
+        workload: Option<&Spanned<OneOrMore<String>>>,
+        load: Option<&Spanned<LoadsToml>>,
+    ) -> Result<Vec<SuiteGroup>, ConfigError> {
+        let workloads = match workload {
             None => vec![None],
             Some(names) => OneOrMore::each(names).into_iter().map(Some).collect(),
         };

@@ -132,6 +132,13 @@ fn numbers_and_durations() {
             "2:12-16 `duration` is \"0s\": give a duration above 0, such as \"2s\"",
         ),
         ("timeout = 5", "2:11-12 `timeout` is the number 5: write \"5s\""),
+    ];
+    compare(cases.map(|(to, expected)| (with("rounds = 3", to), expected)));
+}
+
+#[test]
+fn limits_addresses_and_designs() {
+    let cases = [
         (
             "limits.memory = \"2GB\"",
             "2:17-22 `memory` is \"2GB\": give a size, such as \"512MiB\" or \"2GiB\"",
