@@ -24,9 +24,9 @@ pub(crate) struct ScriptStepToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["cut"]))]
     pub(crate) abort: bool,
-    /// Send a text message, or its first fragment.
+    /// Send a text message, or its first fragment if `fin` is false.
     pub(crate) text: Option<PayloadToml>,
-    /// Send a binary message, or its first fragment.
+    /// Send a binary message, or its first fragment if `fin` is false.
     pub(crate) binary: Option<PayloadToml>,
     /// Send the next fragment of a message.
     #[schemars(extend("x-aliases" = ["more"]))]
@@ -77,7 +77,7 @@ impl Serialize for PayloadToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LettersToml {
-    /// Their number.
+    /// The number of letters. They do not repeat.
     pub(crate) letters: TextOrNumber,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct LettersToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MadeBytes {
-    /// Their number.
+    /// The number of bytes. They do not compress.
     pub(crate) bytes: TextOrNumber,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct MadeBytes {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hex {
-    /// The digits, two for each byte.
+    /// Hexadecimal digits, two for each byte.
     pub(crate) hex: String,
 }
 
