@@ -149,6 +149,34 @@ fn escaped_end(text: &str, open: usize) -> Option<usize> {
     (is_name || name.starts_with('=')).then(|| open + 2 + end + 2)
 }
 
+/// The text that stands for `text` as it is; `None` if there is none, as for a formula that is not closed.
+pub(crate) fn escaped(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|found| found + at) {
+        out.push_str(&text[at..open]);
+        let means_something =
+            text[open + 1..].starts_with('=') || !matches!(reference(text, open), Ok(None));
+        let end = text[open..].find('}').filter(|_| means_something);
+        at = open + end.unwrap_or_default() + 1;
+        let part = &text[open..at];
+        if end.is_some() {
+            out.push('{');
+            out.push_str(part);
+            out.push('}');
+        } else {
+            out.push_str(part);
+        }
+    }
+    out.push_str(&text[at..]);
+    let is_same = match parse(&out).ok()?.as_slice() {
+        [] => text.is_empty(),
+        [Piece::Text(read)] => read == text,
+        _ => false,
+    };
+    is_same.then_some(out)
+}
+
 fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
     let Some(length) = text[open..].find('}') else {
         return Err(TemplateError {
@@ -357,6 +385,20 @@ mod tests {
             ("größe {x} 王", "größe <x> 王"),
         ] {
             assert_eq!(shown(text), pieces, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_escaped_where_it_would_mean_something() {
+        for (text, written) in [
+            ("", Some("")),
+            ("a {b} c", Some("a {{b}} c")),
+            ("{Name}{n:int}", Some("{{Name}}{{n:int}}")),
+            ("{= i + {n}}", Some("{{= i + {n}}}")),
+            (r#"{"a": {}, "b": "{2}"}"#, Some(r#"{"a": {}, "b": "{2}"}"#)),
+            ("{= i", None),
+        ] {
+            assert_eq!(escaped(text).as_deref(), written, "{text}");
         }
     }
 
