@@ -182,20 +182,33 @@ struct Escape {
 
 /// The escape that begins at a brace. Further braces before it are text.
 fn escape(text: &str, at: usize) -> Option<Escape> {
-    let run = |from: usize, brace: char| text[from..].chars().take_while(|letter| *letter == brace).count();
-    let opened = run(at, '{');
+    let opened = run(text, at, '{');
     let open = at + opened;
-    let close = open + text[open..].find("}}")?;
+    let mut close = open + text[open..].find("}}")?;
     let inner = &text[open..close];
-    let mut depth = 0;
+    let mut depth = 0_usize;
     let is_name = inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && inner.chars().all(|letter| {
-            depth += i32::from(letter == '{') - i32::from(letter == '}');
-            depth >= 0 && (is_name_letter(letter) || matches!(letter, ':' | '{' | '}'))
+            let nested = match letter {
+                '{' => depth.checked_add(1),
+                '}' => depth.checked_sub(1),
+                _ => Some(depth),
+            };
+            depth = nested.unwrap_or_default();
+            nested.is_some() && (is_name_letter(letter) || matches!(letter, ':' | '{' | '}'))
         });
-    let braces = opened.min(run(close, '}'));
+    // The first closing braces are those of a name within the name.
+    let nested = if is_name { depth } else { 0 };
+    let closed = run(text, close, '}').checked_sub(nested)?;
+    close += nested;
+    let braces = opened.min(closed);
     let begins = braces == opened && braces > 1;
     (begins && (is_name || inner.starts_with('='))).then_some(Escape { open, close, braces })
+}
+
+/// The number of braces from a byte on.
+fn run(text: &str, from: usize, brace: char) -> usize {
+    text[from..].chars().take_while(|letter| *letter == brace).count()
 }
 
 /// The placeholder or formula that begins at a brace, and its end; `None` if the brace is text.
@@ -207,23 +220,24 @@ fn piece(text: &str, open: usize) -> Result<Option<(Piece, usize)>, TemplateErro
     }
 }
 
-/// The text that stands for `text` as it is; `None` if there is none, as for a formula that is not closed.
+/// The text that stands for `text` as it is; `None` if there is none.
 pub(crate) fn escaped(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut at = 0;
-    while let Some(open) = text[at..].find('{').map(|found| found + at) {
-        out.push_str(&text[at..open]);
-        let means_something =
-            text[open + 1..].starts_with('=') || !matches!(reference(text, open), Ok(None));
-        let end = text[open..].find('}').filter(|_| means_something);
-        at = open + end.unwrap_or_default() + 1;
-        let part = &text[open..at];
-        if end.is_some() {
+    while let Some(first) = text[at..].find('{').map(|found| found + at) {
+        out.push_str(&text[at..first]);
+        let inner = first + run(text, first, '{');
+        let opened = inner - first;
+        let close = meaning_end(text, inner - 1);
+        let pairs = close.map_or(0, |close| opened.min(run(text, close, '}')));
+        out.push_str(&"{".repeat(opened + pairs));
+        at = inner;
+        if let Some(close) = close {
+            out.push_str(&text[inner..close]);
+            out.push_str(&"}".repeat(2 * pairs));
+            at = close + pairs;
+        } else if text[inner..].starts_with('=') {
             out.push('{');
-            out.push_str(part);
-            out.push('}');
-        } else {
-            out.push_str(part);
         }
     }
     out.push_str(&text[at..]);
@@ -233,6 +247,14 @@ pub(crate) fn escaped(text: &str) -> Option<String> {
         _ => false,
     };
     is_same.then_some(out)
+}
+
+/// The closing brace of what begins at a brace, unless that brace is text.
+fn meaning_end(text: &str, open: usize) -> Option<usize> {
+    match piece(text, open) {
+        Ok(piece) => piece.map(|(_, end)| end - 1),
+        Err(_) => text[open..].find('}').map(|found| open + found),
+    }
 }
 
 fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
@@ -438,6 +460,8 @@ mod tests {
             ("{{name}}}", "{name}}"),
             ("{{{value.x_{id}}}}", "{<value.x_<id>>}"),
             ("{{value.x_{id}}}", "{value.x_{id}}"),
+            ("{{{a{a}}}", "{{a{a}}"),
+            ("{a{{{a}}", "{a{{a}"),
             ("{{a{b}c}}", "{a{b}c}"),
             ("{{x}{y}}", "{<x><y>}"),
             ("{{n:int}}", "{n:int}"),
@@ -465,7 +489,10 @@ mod tests {
             ("{Name}{n:int}", Some("{{Name}}{{n:int}}")),
             ("{= i + {n}}", Some("{{= i + {n}}}")),
             (r#"{"a": {}, "b": "{2}"}"#, Some(r#"{"a": {}, "b": "{2}"}"#)),
-            ("{= i", None),
+            ("{{name}} {{{name}", Some("{{{{name}}}} {{{{name}}")),
+            ("{value.x_{id}}", Some("{{value.x_{id}}}")),
+            ("{= i", Some("{{= i")),
+            ("{{= i", Some("{{{= i")),
         ] {
             assert_eq!(escaped(text).as_deref(), written, "{text}");
         }
@@ -485,5 +512,21 @@ mod tests {
     #[test]
     fn names_of_formulas_are_mentioned() {
         assert_eq!(mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"), ["a", "b", "c.d", "e"]);
+    }
+
+    #[test]
+    fn every_short_text_is_parsed_and_nearly_every_one_is_escaped() {
+        let letters = ['{', '}', '=', 'a', ':', '-'];
+        let mut texts = vec![String::new()];
+        let mut unwritable = Vec::new();
+        for _ in 0..6 {
+            texts = texts
+                .iter()
+                .flat_map(|text| letters.map(|letter| format!("{text}{letter}")))
+                .collect();
+            unwritable.extend(texts.iter().filter(|text| escaped(text).is_none()).cloned());
+        }
+        // In one pair of braces it is text, in two pairs it is escaped.
+        assert_eq!(unwritable, ["{{a:}}"]);
     }
 }
