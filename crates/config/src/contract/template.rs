@@ -468,7 +468,10 @@ mod tests {
             ("{{{= i}}}", "{[i]}"),
             ("{{= {offset} + 1}}", "{= {offset} + 1}"),
             ("a {{= b", "a {= b"),
-            (r#"{"a":{"b":{}},"c":"{n}","e":"a{2}"}"#, r#"{"a":{"b":{}},"c":"<n>","e":"a{2}"}"#),
+            (
+                r#"{"a":{"b":{}},"c":"{n}","e":"a{2}"}"#,
+                r#"{"a":{"b":{}},"c":"<n>","e":"a{2}"}"#,
+            ),
             ("[0-9]{1,3}", "[0-9]{1,3}"),
             ("p {color: red}", "p {color: red}"),
             ("{not json", "{not json"),
@@ -511,7 +514,10 @@ mod tests {
 
     #[test]
     fn names_of_formulas_are_mentioned() {
-        assert_eq!(mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"), ["a", "b", "c.d", "e"]);
+        assert_eq!(
+            mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"),
+            ["a", "b", "c.d", "e"]
+        );
     }
 
     #[test]

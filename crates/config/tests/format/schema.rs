@@ -79,7 +79,11 @@ fn shipped_services_are_valid_under_their_schema() {
 
 #[test]
 fn shipped_suites_are_valid_under_their_schema() {
-    check_shipped(FileKind::Suite, &["suites/*.toml", "tests/*/project/suites/*.toml"], 17);
+    check_shipped(
+        FileKind::Suite,
+        &["suites/*.toml", "tests/*/project/suites/*.toml"],
+        17,
+    );
 }
 
 #[test]

@@ -73,7 +73,9 @@ fn written(draft: &Draft) -> (String, prony_load::Request, Vec<BodyRule>) {
         }
     }
     let contract = Contract::load(&folder).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let call = contract.single("call", Protocol::Http1, &[], SEED).expect("a call");
+    let call = contract
+        .single("call", Protocol::Http1, &[], SEED)
+        .expect("a call");
     assert!(call.expected, "{text}");
     (text, call.exchange.request, call.exchange.expect.body)
 }
@@ -92,7 +94,11 @@ fn sent(request: &prony_load::Request) -> Vec<u8> {
 }
 
 fn header(request: &prony_load::Request, name: &str) -> String {
-    let header = request.headers.iter().find(|header| header.name == name).expect(name);
+    let header = request
+        .headers
+        .iter()
+        .find(|header| header.name == name)
+        .expect(name);
     String::from_utf8(bytes(&header.value)).expect("UTF-8")
 }
 
@@ -125,8 +131,8 @@ fn check(body: &Value, header_text: &str) {
 /// Texts of parts that have a meaning in a contract.
 fn texts() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
-        "{", "}", "{{", "}}", "=", "{=", "i", "id", "token", "{token}", "{id}", "brace", "Name", ":", "text", ".", "$",
-        "#", "\"", "'", "\\", " ", "é", "_", "1", "+",
+        "{", "}", "{{", "}}", "=", "{=", "i", "id", "token", "{token}", "{id}", "brace", "Name", ":", "text",
+        ".", "$", "#", "\"", "'", "\\", " ", "é", "_", "1", "+",
     ]);
     prop::collection::vec(parts, 0..8).prop_map(|parts| parts.concat())
 }
@@ -187,7 +193,11 @@ fn what_is_longer_than_a_line_becomes_a_section() {
 
 #[test]
 fn a_small_draft_is_small() {
-    let (text, ..) = written(&draft(Body::Text("a {b}".to_owned()), ExpectedBody::Json(json!({"a": "{b}"})), "x"));
+    let (text, ..) = written(&draft(
+        Body::Text("a {b}".to_owned()),
+        ExpectedBody::Json(json!({"a": "{b}"})),
+        "x",
+    ));
     assert_eq!(
         text,
         r##"#:schema ../../schemas/1/contract.json

@@ -39,13 +39,20 @@ impl Draft {
             format!("Check a running server with `prony check --url URL {name}`."),
         ];
         comment_key(&mut document, "format", &schema_line(FileKind::Contract, FOLDERS));
-        comment_key(&mut document, "title", &comments(head.iter().chain(&self.remarks)));
+        comment_key(
+            &mut document,
+            "title",
+            &comments(head.iter().chain(&self.remarks)),
+        );
         if !self.skip_common_cases.is_empty() {
             document.insert("skip_common_cases", Item::Value(self.skipped().into()));
             let why = "Common cases that the recorded server does not pass. Delete a line to require it.";
             comment_key(&mut document, "skip_common_cases", &comments([why]));
         }
-        let operations = self.operations.iter().map(|one| (one.name.as_str(), operation(one)));
+        let operations = self
+            .operations
+            .iter()
+            .map(|one| (one.name.as_str(), operation(one)));
         put_sections(&mut document, "operation", operations.collect());
         put_sections(&mut document, "workload", self.workloads());
         write_toml_1_0(&mut document);
@@ -117,7 +124,11 @@ fn operation(operation: &Operation) -> Table {
     let expect = expect(&operation.expect, &mut escaped);
     let mut table = Table::new();
     put_text(&mut table, "summary", &operation.summary);
-    put_text(&mut table, "http", &format!("{} {}", operation.method, operation.path));
+    put_text(
+        &mut table,
+        "http",
+        &format!("{} {}", operation.method, operation.path),
+    );
     put(&mut table, "with", escaped.with.into_iter().collect());
     put(&mut table, "headers", headers);
     if let Some((key, body)) = body {
@@ -199,7 +210,10 @@ fn put(table: &mut Table, key: &str, members: InlineTable) {
 
 /// Adds the sections `[key.NAME]` at the end of the document.
 fn put_sections(document: &mut DocumentMut, key: &str, sections: Vec<(&str, Table)>) {
-    let first = document.iter().filter_map(|(_, item)| Some(item.as_table()?.len())).sum::<usize>();
+    let first = document
+        .iter()
+        .filter_map(|(_, item)| Some(item.as_table()?.len()))
+        .sum::<usize>();
     let mut all = Table::new();
     all.set_implicit(true);
     for (position, (name, mut table)) in (first as isize..).zip(sections) {
@@ -220,7 +234,10 @@ fn comment_section(table: &mut Table, comments: &str) {
 }
 
 fn comments<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
-    lines.into_iter().map(|line| format!("# {}\n", one_line(line.as_ref()))).collect()
+    lines
+        .into_iter()
+        .map(|line| format!("# {}\n", one_line(line.as_ref())))
+        .collect()
 }
 
 /// Removes line breaks and characters that TOML forbids in a comment.
