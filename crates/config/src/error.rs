@@ -1,7 +1,7 @@
 //! Errors of files and of queries about them.
 
-use crate::format::Diagnostics;
-use std::path::PathBuf;
+use crate::format::{Diagnostic, Diagnostics};
+use std::path::{Path, PathBuf};
 
 /// An error in the files of a project, or in a query about them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,4 +38,19 @@ pub enum ConfigError {
     /// A plan without any trial.
     #[error("nothing to run: {0}")]
     Empty(String),
+}
+
+impl ConfigError {
+    /// The errors as those of files. `file`: the file that was read.
+    pub fn into_diagnostics(self, file: &Path) -> Diagnostics {
+        match self {
+            Self::Files(found) => found,
+            Self::Unreadable { path, reason } => Diagnostics(vec![Diagnostic::of_file(
+                &path,
+                format!("the file cannot be read: {reason}"),
+                None,
+            )]),
+            other => Diagnostics(vec![Diagnostic::of_file(file, other.to_string(), None)]),
+        }
+    }
 }

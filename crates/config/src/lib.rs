@@ -20,6 +20,7 @@ mod service;
 mod suite;
 pub mod target;
 mod toolchain;
+mod verify;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::{BrokenDefinition, Catalogue};

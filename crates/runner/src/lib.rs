@@ -68,8 +68,8 @@ pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
 pub use project::catalogue_warning;
 pub use project::{
-    Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
-    shipped_contracts,
+    Checkout, PROJECT_FILE, ProjectFile, SelectedService, ServiceSelector, choose, common, find, known_files, shipped,
+    shipped_contracts, upgraded_file, verify_file,
 };
 pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,

@@ -18,7 +18,11 @@ const TRIED_SEED: u64 = 1;
 impl Contract {
     /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
-        let file = SourceFile::read(&folder.join("contract.toml"))?;
+        Self::of(folder, SourceFile::read(&folder.join("contract.toml"))?)
+    }
+
+    /// The same, from the text of its `contract.toml`.
+    pub(crate) fn of(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
         let written: ContractToml = file.parse(FileKind::Contract)?;
         let folder_name = folder
             .canonicalize()

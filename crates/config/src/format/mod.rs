@@ -20,7 +20,7 @@ mod validate;
 mod value;
 
 pub(crate) use layout::write_toml_1_0;
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, DiagnosticColours, Diagnostics};
 pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
 pub use suggestion::suggest;
@@ -111,6 +111,7 @@ pub fn upgraded(
     file: &SourceFile,
 ) -> Result<Option<String>, ConfigError> {
     let mut tree = file.tree()?;
+    file.format_of(tree.get_ref())?;
     let mut document: toml_edit::DocumentMut = file
         .text
         .parse()

@@ -69,7 +69,7 @@ impl SourceFile {
     }
 
     /// The version of the format that the file states; 0: none.
-    fn format_of(&self, table: &DeTable<'_>) -> Result<u32, ConfigError> {
+    pub(super) fn format_of(&self, table: &DeTable<'_>) -> Result<u32, ConfigError> {
         let Some(written) = table.get("format") else {
             return Ok(0);
         };

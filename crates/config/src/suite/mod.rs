@@ -161,12 +161,17 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 impl Suite {
     /// Reads a suite file in a profile; `None` is the file's own settings.
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, ConfigError> {
-        let source = SourceFile::read(path)?;
+        Self::of(SourceFile::read(path)?, profile)
+    }
+
+    /// The same, from the text of the file.
+    pub fn of(source: SourceFile, profile: Option<&str>) -> Result<Self, ConfigError> {
         let written: SuiteToml = source.parse(FileKind::Suite)?;
         written.verify(&source)?;
         let unchanged = ProfileToml::default();
         let change = written.profile_named(&source, profile)?.unwrap_or(&unchanged);
-        let name = path
+        let name = source
+            .path
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
             .unwrap_or_default();

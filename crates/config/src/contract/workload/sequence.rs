@@ -10,11 +10,13 @@ use crate::contract::toml::{
 };
 use crate::ConfigError;
 use crate::contract::Contract;
-use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
+use prony_load::{Limits, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::SystemTime;
 use crate::format::{Spanned, SpannedValue};
+use crate::load_table::LoadToml;
 
 /// A sequence of requests for `prony load --sequence`.
 #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
@@ -50,7 +52,11 @@ pub struct SequenceFile {
 impl SequenceFile {
     /// Reads a file of steps.
     pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ConfigError> {
-        let file = SourceFile::read(path)?;
+        Self::of(SourceFile::read(path)?, protocol)
+    }
+
+    /// The same, from the text of the file.
+    pub(crate) fn of(file: SourceFile, protocol: Protocol) -> Result<Self, ConfigError> {
         let written: SequenceToml = file.parse(FileKind::Sequence)?;
         if written.step.is_empty() {
             return Err(file.invalid(
@@ -59,7 +65,7 @@ impl SequenceFile {
             ));
         }
         let steps = written.step.len() as u64;
-        let contract = contract(path, file, written)?;
+        let contract = contract(file, written)?;
         let workload = contract.workload(NAME, protocol)?;
         let rows = workload
             .parameters
@@ -91,7 +97,7 @@ impl SequenceFile {
 /// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
+fn contract(file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -116,10 +122,10 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         operation.insert(name, Spanned::new(span, completed(call)));
     }
     // The command line defines the load.
-    let load = LoadText::Closed {
-        connections: 1,
-        in_flight: 1,
-        members: None,
+    let load = LoadToml::Closed {
+        connections: Spanned::new(0..0, NonZeroU32::MIN),
+        in_flight: None,
+        room_size: None,
     };
     let workload = WorkloadToml {
         summary: String::new(),
@@ -129,7 +135,7 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         cookies: written.cookies,
         load: Spanned::new(0..0, load),
     };
-    let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
+    let folder = file.path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
     let written = ContractToml {
         jwt: written.jwt,

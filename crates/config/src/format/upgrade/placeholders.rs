@@ -71,7 +71,10 @@ pub(super) fn upgraded(text: &str, place: Place, has_formulas: bool, sources: &S
     if is_value && let Some(name) = lone(text) {
         return as_text(name, place, sources);
     }
-    if let (true, Place::Json, Some(formula)) = (has_formulas, place, lone_formula(text)) {
+    // An entry of a word list is a text anyway.
+    if let (true, Place::Json, Some(formula)) = (has_formulas, place, lone_formula(text))
+        && !formula.contains('[')
+    {
         return format!("{{={}:text}}", unbraced(formula));
     }
     pieces(text, place, has_formulas, sources)
