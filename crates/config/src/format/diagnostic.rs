@@ -57,6 +57,13 @@ impl Diagnostic {
     }
 }
 
+impl Diagnostic {
+    /// An error of a whole file.
+    pub(crate) fn of_file(path: &Path, message: impl Into<String>, help: Option<String>) -> Self {
+        Self::new(path, "", &(0..0), message, help)
+    }
+}
+
 /// The last boundary of a character at or before a byte.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
