@@ -1,7 +1,7 @@
 //! The grammar of texts: placeholders `{name}`, formulas `{= a + b}`, and everything else as it is.
 //!
 //! Only what looks like a name is a placeholder: JSON, regular expressions and style sheets keep their braces. `{{name}}` is the
-//! text `{name}`.
+//! text `{name}`, and `{{{name}}}` the value in braces.
 
 use prony_load::{Bytes, Part, Template};
 use std::ops::Range;
@@ -99,54 +99,162 @@ const fn is_name_letter(letter: char) -> bool {
 
 /// Splits a text at its placeholders and formulas.
 pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, TemplateError> {
-    let mut pieces = Vec::new();
-    let mut literal = String::new();
+    let mut pieces = Pieces::default();
     let mut at = 0;
     while let Some(open) = text[at..].find('{').map(|found| found + at) {
-        literal.push_str(&text[at..open]);
-        let found = match &text[open + 1..] {
-            rest if rest.starts_with('=') => Some(formula(text, open)?),
-            rest if rest.starts_with('{') => {
-                if let Some(end) = escaped_end(text, open) {
-                    literal.push_str(&text[open + 1..end - 1]);
-                    at = end;
-                    continue;
-                }
-                None
+        pieces.literal.push_str(&text[at..open]);
+        at = match escape(text, open) {
+            Some(escape) => pieces.escaped(text, &escape)?,
+            None if text[open..].starts_with("{{=") && !text[open..].contains('}') => {
+                pieces.literal.push_str("{=");
+                open + 3
             }
-            _ => reference(text, open)?,
+            None => match piece(text, open)? {
+                Some((piece, end)) => {
+                    pieces.add(piece);
+                    end
+                }
+                None => {
+                    pieces.literal.push('{');
+                    open + 1
+                }
+            },
         };
-        match found {
-            None => {
-                literal.push('{');
-                at = open + 1;
-            }
-            Some((piece, end)) => {
-                if !literal.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut literal)));
-                }
-                pieces.push(piece);
-                at = end;
-            }
-        }
     }
-    literal.push_str(&text[at..]);
-    if !literal.is_empty() {
-        pieces.push(Piece::Text(literal));
-    }
-    Ok(pieces)
+    pieces.literal.push_str(&text[at..]);
+    pieces.close();
+    Ok(pieces.all)
 }
 
-/// The end of `{{name}}`, or `{{= formula}}`, which stand for the text in one pair of braces.
-fn escaped_end(text: &str, open: usize) -> Option<usize> {
-    let inner = &text[open + 2..];
-    let end = inner.find("}}")?;
-    let name = &inner[..end];
-    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name
-            .chars()
-            .all(|letter| is_name_letter(letter) || matches!(letter, ':' | '{' | '}'));
-    (is_name || name.starts_with('=')).then(|| open + 2 + end + 2)
+/// The pieces so far.
+#[derive(Default)]
+struct Pieces {
+    all: Vec<Piece>,
+    literal: String,
+}
+
+impl Pieces {
+    fn close(&mut self) {
+        if !self.literal.is_empty() {
+            self.all.push(Piece::Text(std::mem::take(&mut self.literal)));
+        }
+    }
+
+    fn add(&mut self, piece: Piece) {
+        self.close();
+        self.all.push(piece);
+    }
+
+    /// Adds a text in doubled braces, and returns its end.
+    fn escaped(&mut self, text: &str, escape: &Escape) -> Result<usize, TemplateError> {
+        let Escape { open, close, braces } = *escape;
+        let pairs = braces / 2;
+        self.literal.extend(std::iter::repeat_n('{', pairs));
+        let end = if braces % 2 == 0 {
+            self.literal.push_str(&text[open..close]);
+            close
+        } else {
+            match piece(text, open - 1)? {
+                Some((piece, end)) => {
+                    self.add(piece);
+                    end
+                }
+                None => {
+                    self.literal.push_str(&text[open - 1..=close]);
+                    close + 1
+                }
+            }
+        };
+        self.literal.extend(std::iter::repeat_n('}', pairs));
+        Ok(end + 2 * pairs)
+    }
+}
+
+/// A name or a formula in more than one pair of braces: two pairs stand for one that is text.
+struct Escape {
+    /// The byte after the opening braces.
+    open: usize,
+    /// The first closing brace.
+    close: usize,
+    /// The number of pairs.
+    braces: usize,
+}
+
+/// The escape that begins at a brace. Further braces before it are text.
+fn escape(text: &str, at: usize) -> Option<Escape> {
+    let opened = run(text, at, '{');
+    let open = at + opened;
+    let mut close = open + text[open..].find("}}")?;
+    let inner = &text[open..close];
+    let mut depth = 0_usize;
+    let is_name = inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && inner.chars().all(|letter| {
+            let nested = match letter {
+                '{' => depth.checked_add(1),
+                '}' => depth.checked_sub(1),
+                _ => Some(depth),
+            };
+            depth = nested.unwrap_or_default();
+            nested.is_some() && (is_name_letter(letter) || matches!(letter, ':' | '{' | '}'))
+        });
+    // The first closing braces are those of a name within the name.
+    let nested = if is_name { depth } else { 0 };
+    let closed = run(text, close, '}').checked_sub(nested)?;
+    close += nested;
+    let braces = opened.min(closed);
+    let begins = braces == opened && braces > 1;
+    (begins && (is_name || inner.starts_with('='))).then_some(Escape { open, close, braces })
+}
+
+/// The number of braces from a byte on.
+fn run(text: &str, from: usize, brace: char) -> usize {
+    text[from..].chars().take_while(|letter| *letter == brace).count()
+}
+
+/// The placeholder or formula that begins at a brace, and its end; `None` if the brace is text.
+fn piece(text: &str, open: usize) -> Result<Option<(Piece, usize)>, TemplateError> {
+    if text[open + 1..].starts_with('=') {
+        formula(text, open).map(Some)
+    } else {
+        reference(text, open)
+    }
+}
+
+/// The text that stands for `text` as it is; `None` if there is none.
+pub(crate) fn escaped(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(first) = text[at..].find('{').map(|found| found + at) {
+        out.push_str(&text[at..first]);
+        let inner = first + run(text, first, '{');
+        let opened = inner - first;
+        let close = meaning_end(text, inner - 1);
+        let pairs = close.map_or(0, |close| opened.min(run(text, close, '}')));
+        out.push_str(&"{".repeat(opened + pairs));
+        at = inner;
+        if let Some(close) = close {
+            out.push_str(&text[inner..close]);
+            out.push_str(&"}".repeat(2 * pairs));
+            at = close + pairs;
+        } else if text[inner..].starts_with('=') {
+            out.push('{');
+        }
+    }
+    out.push_str(&text[at..]);
+    let is_same = match parse(&out).ok()?.as_slice() {
+        [] => text.is_empty(),
+        [Piece::Text(read)] => read == text,
+        _ => false,
+    };
+    is_same.then_some(out)
+}
+
+/// The closing brace of what begins at a brace, unless that brace is text.
+fn meaning_end(text: &str, open: usize) -> Option<usize> {
+    match piece(text, open) {
+        Ok(piece) => piece.map(|(_, end)| end - 1),
+        Err(_) => text[open..].find('}').map(|found| open + found),
+    }
 }
 
 fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
@@ -347,7 +455,23 @@ mod tests {
             ("{{name}}", "{name}"),
             ("{{= i}}", "{= i}"),
             ("{{{name}}}", "{<name>}"),
-            (r#"{"a":{"b":{}},"c":"{n}","e":"a{2}"}"#, r#"{"a":{"b":{}},"c":"<n>","e":"a{2}"}"#),
+            ("{{{{name}}}}", "{{name}}"),
+            ("{{{name}}", "{{name}"),
+            ("{{name}}}", "{name}}"),
+            ("{{{value.x_{id}}}}", "{<value.x_<id>>}"),
+            ("{{value.x_{id}}}", "{value.x_{id}}"),
+            ("{{{a{a}}}", "{{a{a}}"),
+            ("{a{{{a}}", "{a{{a}"),
+            ("{{a{b}c}}", "{a{b}c}"),
+            ("{{x}{y}}", "{<x><y>}"),
+            ("{{n:int}}", "{n:int}"),
+            ("{{{= i}}}", "{[i]}"),
+            ("{{= {offset} + 1}}", "{= {offset} + 1}"),
+            ("a {{= b", "a {= b"),
+            (
+                r#"{"a":{"b":{}},"c":"{n}","e":"a{2}"}"#,
+                r#"{"a":{"b":{}},"c":"<n>","e":"a{2}"}"#,
+            ),
             ("[0-9]{1,3}", "[0-9]{1,3}"),
             ("p {color: red}", "p {color: red}"),
             ("{not json", "{not json"),
@@ -357,6 +481,23 @@ mod tests {
             ("größe {x} 王", "größe <x> 王"),
         ] {
             assert_eq!(shown(text), pieces, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_escaped_where_it_would_mean_something() {
+        for (text, written) in [
+            ("", Some("")),
+            ("a {b} c", Some("a {{b}} c")),
+            ("{Name}{n:int}", Some("{{Name}}{{n:int}}")),
+            ("{= i + {n}}", Some("{{= i + {n}}}")),
+            (r#"{"a": {}, "b": "{2}"}"#, Some(r#"{"a": {}, "b": "{2}"}"#)),
+            ("{{name}} {{{name}", Some("{{{{name}}}} {{{{name}}")),
+            ("{value.x_{id}}", Some("{{value.x_{id}}}")),
+            ("{= i", Some("{{= i")),
+            ("{{= i", Some("{{{= i")),
+        ] {
+            assert_eq!(escaped(text).as_deref(), written, "{text}");
         }
     }
 
@@ -373,6 +514,25 @@ mod tests {
 
     #[test]
     fn names_of_formulas_are_mentioned() {
-        assert_eq!(mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"), ["a", "b", "c.d", "e"]);
+        assert_eq!(
+            mentioned("{a} {= b * (c.d + 2)} {value.x_{e}}"),
+            ["a", "b", "c.d", "e"]
+        );
+    }
+
+    #[test]
+    fn every_short_text_is_parsed_and_nearly_every_one_is_escaped() {
+        let letters = ['{', '}', '=', 'a', ':', '-'];
+        let mut texts = vec![String::new()];
+        let mut unwritable = Vec::new();
+        for _ in 0..6 {
+            texts = texts
+                .iter()
+                .flat_map(|text| letters.map(|letter| format!("{text}{letter}")))
+                .collect();
+            unwritable.extend(texts.iter().filter(|text| escaped(text).is_none()).cloned());
+        }
+        // In one pair of braces it is text, in two pairs it is escaped.
+        assert_eq!(unwritable, ["{{a:}}"]);
     }
 }

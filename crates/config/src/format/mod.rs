@@ -19,6 +19,7 @@ mod upgrade;
 mod validate;
 mod value;
 
+pub(crate) use layout::write_toml_1_0;
 pub use diagnostic::{Diagnostic, DiagnosticColours, Diagnostics};
 pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
@@ -71,6 +72,11 @@ impl FileKind {
         }
     }
 
+    /// The schema of the kind in a project.
+    pub fn schema_file(self) -> String {
+        format!("schemas/{FORMAT}/{self}.json")
+    }
+
     /// The kind of a file, by its name, its folder and the tables in it; `None` if it is none of prony's files.
     pub fn of(path: &Path, text: &str) -> Option<Self> {
         let folder = path
@@ -115,9 +121,16 @@ pub fn upgraded(
     for change in upgrade::changes(kind, tree.get_mut(), schema) {
         change.apply_to_document(&mut document);
     }
-    layout::write_toml_1_0(&mut document);
+    write_toml_1_0(&mut document);
     let text = document.to_string();
     Ok((text != *file.text).then_some(text))
+}
+
+/// The line at the top of a file that names its schema for editors: [`FileKind::schema_file`], relative to a file in this number
+/// of folders below the root of the project.
+pub fn schema_line(kind: FileKind, folders: usize) -> String {
+    let up = if folders == 0 { "./".to_owned() } else { "../".repeat(folders) };
+    format!("#:schema {up}{}\n", kind.schema_file())
 }
 
 impl fmt::Display for FileKind {

@@ -1,1 +1,4 @@
+//! The format of files: former files, and published schemas.
+
 mod former;
+pub(crate) mod schema;
