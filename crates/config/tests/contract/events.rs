@@ -6,15 +6,20 @@ use prony_load::events::{Data, ExactStream, MessageRule};
 use prony_load::{Part, Protocol, Template};
 use std::time::Duration;
 
-const RIGHT: &str = r##"name = "toy"
-title = "Toy"
-summary = "A toy."
+const RIGHT: &str = r#"format = 1
 
 [operation.events]
-summary = "Streams."
 http = "GET /events?count={count}&gap_us={gap_us}"
 with = { count = { random = [1, 9] }, gap_us = 5 }
-expect = { type = "text/event-stream", events = { count = "{count}", each = { id = "{= i}", event = "tick", json = { n = "#{= i * 2}", of = "#{count}" } }, last = { event = "end" }, gap_us = "{gap_us}" } }
+
+[operation.events.expect]
+content_type = "text/event-stream"
+
+[operation.events.expect.events]
+count = "{count}"
+each = { id = "{= i}", event = "tick", json = { n = "{= i * 2}", of = "{count}", text = "{= i:text} of {count}" } }
+last = { event = "end" }
+gap_us = "{gap_us}"
 
 [[case]]
 name = "some"
@@ -22,14 +27,13 @@ call = { operation = "events", with = { count = 3 } }
 
 [[case]]
 name = "they leave"
-leave = { streams = 8, within = "2s" }
+disconnect = { clients = 8, within = "2s" }
 call = { operation = "events" }
 
 [workload.burst]
-summary = "Streams."
 mix = [{ operation = "events" }]
 load = { kind = "closed", connections = 1 }
-"##;
+"#;
 
 fn case(contract: &Contract, protocol: Protocol, name: &str) -> Option<Case> {
     let mut cases = contract.cases(protocol, 3).into_iter();

@@ -5,11 +5,9 @@ use prony_config::contract::{Case, Contract, RowTable};
 use prony_load::{Body, BodyRule, HeaderValue, Part, Protocol, Source, Template};
 use std::collections::{BTreeMap, BTreeSet};
 
-const RIGHT: &str = r##"name = "toy"
-title = "Toy"
-summary = "A toy."
+const RIGHT: &str = r#"format = 1
 
-[backing.db]
+[backing_service.db]
 use = "postgresql"
 
 [rows.user]
@@ -18,75 +16,68 @@ query = "select id, name, balance from account"
 [words]
 colour = ["red", "\"blue\""]
 
-[data.item]
-id = "#{= i}"
+[value.item]
+id = "{= i}"
 name = "{= colour[i % 2]} {= i * i}"
 
 [jwt.token]
 alg = "HS256"
 key = "secret"
-claims = { sub = "{id}" }
+claims = { sub = "{user.id}" }
 
 [jwt.unsigned]
 alg = "none"
 key = ""
-claims = { sub = "{id}" }
+claims = { sub = "{user.id}" }
 
 [operation.list]
-summary = "Lists."
 http = "GET /list?from={from}&count={count}"
 with = { from = { random = [1, 9] }, count = 3 }
-expect = { coding = ["gzip", "identity"], json_list = { from = "{from}", count = "{count}", member = "items", item = "$item" } }
+expect.content_encoding = ["gzip", "identity"]
+expect.json_list = { first = "{from}", count = "{count}", at = "/items", only = true, each = "{item}" }
 
 [operation.upload]
-summary = "Uploads."
 http = "POST /upload"
 generated = { bytes = "{n}", chunk = 100 }
 with = { n = 1000 }
-expect = { uploaded = true }
+expect = { json = { bytes = "{body.bytes}", sha256 = "{body.sha256}" } }
 
 [operation.read]
-summary = "Reads."
-http = "GET /user/{id}"
+http = "GET /user/{user.id}"
 headers = { Authorization = "Bearer {token}" }
-with = { id = { row = "user", column = "id" }, name = { row = "user", column = "name" }, balance = { row = "user", column = "balance" } }
-expect = { json_part = { id = "#{id}", name = "{name}", balance = "#{balance}" } }
+expect = { json_contains = { id = "{user.id}", name = "{user.name}", balance = "{user.balance}" } }
 
 [operation.page]
-summary = "Shows all."
 http = "GET /page"
 expect = { html_table = { header = ["id", "name"], rows = "user", more = [["0", "{who}"]], sort = "name" } }
 with = { who = "zoe" }
 
 [operation.create]
-summary = "Creates."
 http = "POST /thing"
 json = { name = "{name}" }
-with = { name = { hex = 8 } }
-expect = { status = 201, capture = { thing = "json:/id" } }
+with = { name = { random_hex = 8 } }
+expect = { status = 201 }
+capture = { thing = { json = "/id" } }
 
 [operation.get]
-summary = "Gets."
-common = false
+common_cases = false
 http = "GET /thing/{thing}"
 with = { thing = 1 }
-expect = { json_part = { id = "#{thing}" } }
+expect = { json_contains = { id = "{thing}" } }
 
 [[case]]
 name = "created and read"
-calls = [{ operation = "create" }, { operation = "get" }, { operation = "get", with = { thing = 7 } }]
+call = [{ operation = "create" }, { operation = "get" }, { operation = "get", with = { thing = 7 } }]
 times = 2
 
 [workload.all]
-summary = "All."
 mix = [{ operation = "list" }, { operation = "upload" }, { operation = "read" }]
 load = { kind = "closed", connections = 1 }
 
 [workload.visit]
-summary = "A visit."
 sequence = [{ operation = "create" }, { operation = "get", times = 3 }]
 load = { kind = "closed", connections = 1 }
-"##;
+"#;
 
 fn users() -> BTreeMap<String, RowTable> {
     let table = RowTable {

@@ -15,42 +15,36 @@ service Toy {
 }
 "#;
 
-const RIGHT: &str = r#"name = "toy"
-title = "Toy"
-summary = "Numbers."
+const RIGHT: &str = r#"format = 1
 proto = "toy.proto"
 
 [operation.count]
-summary = "Numbers up to one."
 grpc = "toy.Toy/count"
 message = { n = "{most}" }
 with = { most = { random = [1, 9] } }
 expect = { events = { count = "{most}", each = { message = { n = "{= i * 2}" } }, gap_us = 7 } }
 
 [operation.sum]
-summary = "The sum of numbers."
 grpc = "toy.Toy/sum"
-messages = { count = "{count}", each = { n = "{= i + {from}}" } }
+messages = { count = "{count}", each = { n = "{= i + from}" } }
 with = { count = 3, from = 10 }
-expect = { message = { n = "{= {count} * ({count} + 1) / 2 + {count} * {from}}" } }
+expect = { message = { n = "{= count * (count + 1) / 2 + count * from}" } }
 
 [operation.both]
-summary = "Numbers back."
 grpc = "toy.Toy/both"
 messages = { count = 2, each = { n = "{= i}" }, unanswered = 1 }
 expect = { events = { count = 2, each = { message = { n = "{= i}" } }, flushed = true } }
 
 [[case]]
 name = "late"
-call = { operation = "count", deadline = "250ms", expect = { grpc = "DEADLINE_EXCEEDED" } }
+call = { operation = "count", deadline = "250ms", expect = { grpc_status = "DEADLINE_EXCEEDED" } }
 
 [[case]]
 name = "they leave"
-leave = { streams = 8 }
+disconnect = { clients = 8 }
 call = { operation = "count" }
 
 [workload.fixed]
-summary = "Three."
 mix = [{ operation = "count", with = { most = 3 } }, { operation = "sum" }]
 load = { kind = "closed", connections = 1 }
 "#;
@@ -132,7 +126,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "contract.toml:9: `messages`: `toy.Toy/count` takes one: give `message`",
         ),
         (
-            "messages = { count = \"{count}\", each = { n = \"{= i + {from}}\" } }\n",
+            "messages = { count = \"{count}\", each = { n = \"{= i + from}\" } }\n",
             "",
             "`toy.Toy/sum` takes a stream: give `messages",
         ),
@@ -153,8 +147,8 @@ fn what_is_wrong_is_told_with_its_line() {
             "the reply is a stream: describe it",
         ),
         (
-            "message = { n = \"{= {count}",
-            "events = { count = 1, each = { message = {} } }, message = { n = \"{= {count}",
+            "message = { n = \"{= count",
+            "events = { count = 1, each = { message = {} } }, message = { n = \"{= count",
             "the reply is not a stream",
         ),
         (

@@ -4,20 +4,16 @@ use super::common::load;
 use prony_config::contract::{Case, Delivery, ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use prony_load::{Body, BodyRule, Part, Protocol, Template};
 
-const RIGHT: &str = r#"name = "toy"
-title = "Toy"
-summary = "A toy."
+const RIGHT: &str = r#"format = 1
 
 [operation.text]
-summary = "Comes back."
 websocket = "/ws"
 headers = { Origin = "here" }
-with = { message = { hex = 8 } }
+with = { message = { random_hex = 8 } }
 text = "<{message}>"
 expect = { echoed = true }
 
 [operation.binary]
-summary = "Comes back."
 websocket = "/ws"
 headers = { Origin = "here" }
 with = { bytes = { random = [1, 9] } }
@@ -26,12 +22,16 @@ expect = { echoed = true }
 
 [[case]]
 name = "a talk"
-call = { operation = "text", with = { code = [1000, ""] }, script = [
-    { text = "a{message}", unfinished = true },
+
+[case.call]
+operation = "text"
+with = { code = [1000, ""] }
+script = [
+    { text = "a{message}", fin = false },
     { ping = { hex = "00ff" } },
-    { more = { letters = 3 }, unmasked = true, expect = "echo" },
+    { continuation = { letters = 3 }, masked = false, expect = "echo" },
     { close = "{code}", expect = { close = [1000, "{code}"] } },
-] }
+]
 
 [[case]]
 name = "a message"
@@ -42,36 +42,36 @@ name = "refused"
 call = { websocket = "/none", expect = { status = [403, 404] } }
 
 [workload.text]
-summary = "Texts."
 mix = [{ operation = "text" }]
 load = { kind = "closed", connections = 1, in_flight = 8 }
 
 [workload.binary]
-summary = "Bytes."
 mix = [{ operation = "binary", with = { bytes = 20 } }]
 load = { kind = "closed", connections = 1 }
 
 [operation.room]
-summary = "Goes to all members."
-common = false
+common_cases = false
 websocket = "/room/{room}"
-with = { room = { hex = 4 } }
+with = { room = { random_hex = 4 } }
 text = "hello"
 expect = { echoed = true }
 
 [[case]]
 name = "members"
-call = { operation = "room", with = { room = "r" }, script = [
-    { by = "a" },
-    { by = "b", at = "/room/{room}x", text = "hello" },
-    { by = "b", deaf = true },
-    { by = "a", text = "bye", cut = true },
-] }
+
+[case.call]
+operation = "room"
+with = { room = "r" }
+script = [
+    { client = "a" },
+    { client = "b", path = "/room/{room}x", text = "hello" },
+    { client = "b", stop_reading = true },
+    { client = "a", text = "bye", abort = true },
+]
 
 [workload.room]
-summary = "Texts in rooms."
 mix = [{ operation = "room" }]
-load = { kind = "closed", connections = 6, members = 3 }
+load = { kind = "closed", connections = 6, room_size = 3 }
 "#;
 
 fn case(name: &str) -> Case {

@@ -9,7 +9,6 @@ pub use single::SingleCall;
 
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
 use crate::contract::source::{SourceToml, ValueGenerator, text_of};
-use crate::contract::template::mentioned;
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
 use crate::format::suggestion::suggest;
@@ -218,7 +217,7 @@ impl Contract {
         let mut later = BTreeSet::new();
         for (call, _) in calls.iter_mut().rev() {
             call.drop_unused_captures(&later);
-            call.texts(&mut |text, _| later.extend(mentioned(text)));
+            later.extend(call.mentioned());
         }
         Ok(calls)
     }

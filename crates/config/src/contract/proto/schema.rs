@@ -19,6 +19,9 @@ pub(crate) struct Schema {
 impl Schema {
     /// Compiles a file of the contract's folder. The error is the compiler's, with file and line.
     pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
+        if !folder.join(file).is_file() {
+            return Err("there is no such file".to_owned());
+        }
         let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
         let pool =
             DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
