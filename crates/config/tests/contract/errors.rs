@@ -71,7 +71,11 @@ fn rules_for_values_of_json_are_read_and_judged() {
     // Members that are null count as absent in comparisons, and also for a rule about absence.
     assert_eq!(judged(r#"{"id":"7","error":null}"#), Ok(()));
     assert!(judged(r#"{"id":"8"}"#).is_err());
-    all_refused(&[("json =", "json_rules = \"id=1\", json =", "")]);
+    all_refused(&[(
+        "json =",
+        "json_rules = \"id=1\", json =",
+        "15 \"id=1\": `json_rules`: id=1: it must begin with a JSON pointer (`/result/id`), or with `!` and a pointer",
+    )]);
 }
 
 #[test]
@@ -84,39 +88,125 @@ fn the_right_one_loads() {
 #[test]
 fn unknown_keys() {
     all_refused(&[
-        ("title =", "titel =", ""),
-        ("summary = \"Gets.\"\nhttp", "sumary = \"Gets.\"\nhttp", ""),
-        ("status = 200", "statuts = 200", ""),
-        ("status = 200", "schema = 200", ""),
-        ("with = { id = 4 } }", "wiht = { id = 4 } }", ""),
-        ("kind = \"closed\"", "kind = \"shut\"", ""),
-        ("call =", "steps =", ""),
-        ("[value.one]", "[data.one]", ""),
-        ("status = 200", "body = \"x\", vus = 4, status = 200", ""),
+        (
+            "title =",
+            "titel =",
+            "3 titel: unknown key `titel` (did you mean `title`?)",
+        ),
+        (
+            "summary = \"Gets.\"\nhttp",
+            "sumary = \"Gets.\"\nhttp",
+            "10 sumary: unknown key `sumary` (did you mean `summary`?)",
+        ),
+        (
+            "status = 200",
+            "statuts = 200",
+            "15 statuts: unknown key `statuts` (did you mean `status`?)",
+        ),
+        (
+            "status = 200",
+            "schema = 200",
+            "15 schema: unknown key `schema` (known are builtin, contains, content_encoding, content_type, echoed, events, file, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, matches, message, status, text, within)",
+        ),
+        (
+            "with = { id = 4 } }",
+            "wiht = { id = 4 } }",
+            "19 wiht: unknown key `wiht` (did you mean `with`?)",
+        ),
+        (
+            "kind = \"closed\"",
+            "kind = \"shut\"",
+            "24 \"shut\": `kind` is \"shut\" (known are closed, open, users)",
+        ),
+        (
+            "call =",
+            "steps =",
+            "17 [[case]]: `case` has no `call` (add `call`: the calls)\n19 steps: unknown key `steps` (known are call, deliver, disconnect, name, restart, serial, slow, times)",
+        ),
+        (
+            "[value.one]",
+            "[data.one]",
+            "6 data: unknown key `data` (did you mean `value`?)",
+        ),
+        (
+            "status = 200",
+            "body = \"x\", vus = 4, status = 200",
+            "15 body: unknown key `body` (did you mean `json`?)\n15 vus: unknown key `vus` (known are builtin, contains, content_encoding, content_type, echoed, events, file, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, matches, message, status, text, within)",
+        ),
     ]);
 }
 
 #[test]
 fn wrong_types() {
     all_refused(&[
-        ("status = 200", "status = \"201\"", ""),
-        ("status = 200", "status = 2000", ""),
-        ("status = 200", "status = []", ""),
-        ("status = 200", "status = 200, within = 2", ""),
-        ("\"GET /get/{id}\"", "7", ""),
-        ("random = [1, 9]", "random = [1]", ""),
-        ("random = [1, 9]", "random = 9", ""),
-        ("format = 1", "format = 2", ""),
-        ("format = 1", "format = \"1\"", ""),
+        (
+            "status = 200",
+            "status = \"201\"",
+            "15 \"201\": `status` is the text \"201\": write 201",
+        ),
+        (
+            "status = 200",
+            "status = 2000",
+            "15 2000: `status` is 2000: give at most 599",
+        ),
+        (
+            "status = 200",
+            "status = []",
+            "15 []: `status` is empty: give at least one",
+        ),
+        (
+            "status = 200",
+            "status = 200, within = 2",
+            "15 2: `within` is the number 2: write \"2s\"",
+        ),
+        (
+            "\"GET /get/{id}\"",
+            "7",
+            "11 7: `http` is the number 7: write \"7\"",
+        ),
+        (
+            "random = [1, 9]",
+            "random = [1]",
+            "14 [1]: `random` has 1 value: give 2",
+        ),
+        (
+            "random = [1, 9]",
+            "random = 9",
+            "14 9: `random` is the number 9: give a list",
+        ),
+        (
+            "format = 1",
+            "format = 2",
+            "1 2: `format = 2` needs a newer prony: this one reads up to 1",
+        ),
+        (
+            "format = 1",
+            "format = \"1\"",
+            "1 \"1\": `format` is a version: write 1",
+        ),
     ]);
 }
 
 #[test]
 fn all_errors_are_told_together() {
     let wrong = replaced(RIGHT, "status = 200", "statuts = 200");
-    all_refused_in(&wrong, &[("title = \"Toy\"", "titel = 1", "")]);
+    all_refused_in(
+        &wrong,
+        &[(
+            "title = \"Toy\"",
+            "titel = 1",
+            "3 titel: unknown key `titel` (did you mean `title`?)\n15 statuts: unknown key `statuts` (did you mean `status`?)",
+        )],
+    );
     let wrong = replaced(RIGHT, "/get/{id}", "/get/{di}");
-    all_refused_in(&wrong, &[("with = { id = 4 }", "with = { id = 4, more = 5 }", "")]);
+    all_refused_in(
+        &wrong,
+        &[(
+            "{ operation = \"get\", with = { id = 4 } }",
+            "{ operation = \"put\" }",
+            "11 {di}: `{di}` has no value (give `with.di = …`, or write `{{di}}` for the text `{di}`)\n19 \"put\": there is no operation `put` (known are get)",
+        )],
+    );
 }
 
 fn all_refused_in(contract: &str, table: &[(&str, &str, &str)]) {
@@ -126,82 +216,244 @@ fn all_refused_in(contract: &str, table: &[(&str, &str, &str)]) {
 #[test]
 fn no_expectation() {
     all_refused(&[
-        ("expect = { status = 200, json = { id = \"{id:text}\" } }\n", "", ""),
-        ("call = { operation = \"get\", with = { id = 4 } }", "call = { http = \"GET /x\" }", ""),
-        ("with = { id = 4 } }", "expect = {} }", ""),
-        ("call = { operation = \"get\", with = { id = 4 } }", "", ""),
-        ("call = { operation = \"get\", with = { id = 4 } }", "call = []", ""),
-        ("call = { operation = \"get\", with = { id = 4 } }", "call = { expect = { status = 200 } }", ""),
+        (
+            "expect = { status = 200, json = { id = \"{id:text}\" } }\n",
+            "",
+            "9 [operation.get]: no expectation: give `expect`, or call an operation with one\n18 { operation = \"get\", with = { id = 4 } }: no expectation: give `expect`, or call an operation with one",
+        ),
+        (
+            "call = { operation = \"get\", with = { id = 4 } }",
+            "call = { http = \"GET /x\" }",
+            "19 { http = \"GET /x\" }: no expectation: give `expect`, or call an operation with one",
+        ),
+        (
+            "with = { id = 4 } }",
+            "expect = {} }",
+            "19 {}: `expect` is empty: give at least `status`, or `grpc_status`",
+        ),
+        (
+            "call = { operation = \"get\", with = { id = 4 } }",
+            "",
+            "17 [[case]]: `case` has no `call` (add `call`: the calls)",
+        ),
+        (
+            "call = { operation = \"get\", with = { id = 4 } }",
+            "call = []",
+            "19 []: `call` is empty: give at least one",
+        ),
+        (
+            "call = { operation = \"get\", with = { id = 4 } }",
+            "call = { expect = { status = 200 } }",
+            "19 { expect = { status = 200 } }: a call without `operation`, `http`, `grpc` or `websocket`: give one",
+        ),
     ]);
 }
 
 #[test]
 fn patterns_that_do_not_compile() {
     all_refused(&[
-        ("status = 200,", "status = 200, matches = \"a(\",", ""),
-        ("status = 200,", "status = 200, headers = { x = { matches = \"[\" } },", ""),
+        (
+            "status = 200,",
+            "status = 200, matches = \"a(\",",
+            "15 \"a(\": `matches`: `a(` is not a regular expression: unclosed group",
+        ),
+        (
+            "status = 200,",
+            "status = 200, headers = { x = { matches = \"[\" } },",
+            "15 { matches = \"[\" }: `x`: `[` is not a regular expression: unclosed character class",
+        ),
     ]);
 }
 
 #[test]
 fn schemas_that_do_not_resolve() {
     all_refused(&[
-        ("toy.proto", "other.proto", ""),
-        ("toy.Toy/get", "toy.Toy/put", ""),
-        ("message = { id", "message = { di", ""),
-        ("proto = \"toy.proto\"\n", "", ""),
+        (
+            "toy.proto",
+            "other.proto",
+            "4 \"other.proto\": `proto` is other.proto: there is no such file",
+        ),
+        (
+            "toy.Toy/get",
+            "toy.Toy/put",
+            "12 \"toy.Toy/put\": `grpc`: the schema has no method `toy.Toy/put`: known are toy.Toy/get",
+        ),
+        (
+            "message = { id",
+            "message = { di",
+            "13 { di = \"{id}\" }: `message`: not a message `toy.Id`: unrecognized field name 'di'",
+        ),
+        (
+            "proto = \"toy.proto\"\n",
+            "",
+            "11 \"toy.Toy/get\": `grpc`: the contract has no `proto`: add it",
+        ),
     ]);
     let broken = "syntax = \"proto3\";\nmessage Id { strin id = 1; }\n";
     let broken = load_beside(RIGHT, &[("toy.proto", broken)]).expect_err("broken");
     let broken = told(&broken, RIGHT);
-    assert!(broken.starts_with("4 \"toy.proto\": `proto` is toy.proto: "), "{broken}");
+    assert!(
+        broken.starts_with("4 \"toy.proto\": `proto` is toy.proto: "),
+        "{broken}"
+    );
     assert!(broken.contains("strin"), "{broken}");
 }
 
 #[test]
 fn values() {
     all_refused(&[
-        ("with = { id = 4 }", "with = { id = 4, more = 5 }", ""),
-        ("mix = [{ operation = \"get\" }]", "mix = [{ operation = \"get\", with = { more = 5 } }]", ""),
-        ("random = [1, 9]", "random = [9, 1]", ""),
-        ("random = [1, 9]", "random_hex = 0", ""),
-        ("random = [1, 9]", "hex = 8", ""),
-        ("random = [1, 9]", "dice = 6", ""),
-        ("random = [1, 9]", "random = [1, 9], counter = 1", ""),
-        ("random = [1, 9]", "random = [1, 10]", ""),
-        ("{ random = [1, 9] }", "[]", ""),
-        ("{ random = [1, 9] }", "\"a{one}\"", ""),
-        ("{ random = [1, 9] }", "\"{= 1}\"", ""),
-        ("{ random = [1, 9] }", "\"{two}\"", ""),
-        ("json = { id = \"{id:text}\" }", "json = \"{two}\"", ""),
+        (
+            "with = { id = 4 }",
+            "with = { id = 4, more = 5 }",
+            "19 5: `with.more` is not used (no text has the placeholder `{more}`)",
+        ),
+        (
+            "mix = [{ operation = \"get\" }]",
+            "mix = [{ operation = \"get\", with = { more = 5 } }]",
+            "23 5: `with.more` is not used (no text has the placeholder `{more}`)",
+        ),
+        (
+            "random = [1, 9]",
+            "random = [9, 1]",
+            "14 { random = [9, 1] }: `random = [9, 1]`: the first number is the larger one: write [1, 9]",
+        ),
+        (
+            "random = [1, 9]",
+            "random_hex = 0",
+            "14 0: `random_hex` is 0: give at least 1",
+        ),
+        (
+            "random = [1, 9]",
+            "dice = 6",
+            "14 dice: unknown key `dice` (known are counter, random, random_hex, range)",
+        ),
+        (
+            "random = [1, 9]",
+            "random = [1, 9], counter = 1",
+            "14 counter: unknown key `counter` (known are random)",
+        ),
+        (
+            "random = [1, 9]",
+            "random = [1, 10]",
+            "13 { id = \"{id}\" }: `message`: `id` has values of different lengths, which a message cannot hold: use one length",
+        ),
+        (
+            "{ random = [1, 9] }",
+            "[]",
+            "14 []: `id` is empty: give at least one",
+        ),
+        (
+            "{ random = [1, 9] }",
+            "\"a{one}\"",
+            "14 \"a{one}\": `{one}` in a value: a value is not filled; write `{{one}}` for the text `{one}`",
+        ),
+        (
+            "{ random = [1, 9] }",
+            "\"{= 1}\"",
+            "14 \"{= 1}\": `{= 1}` in a value: a value is not filled; write `{{= 1}}` for the text `{= 1}`",
+        ),
+        (
+            "{ random = [1, 9] }",
+            "\"{two}\"",
+            "14 \"{two}\": `{two}` has no value (give `with.two = …`, or write `{{two}}` for the text `{two}`)",
+        ),
+        (
+            "json = { id = \"{id:text}\" }",
+            "json = \"{two}\"",
+            "15 {two}: `{two}` has no value (give `with.two = …`, or write `{{two}}` for the text `{two}`)",
+        ),
     ]);
 }
 
 #[test]
 fn requests() {
     all_refused(&[
-        ("GET /get", "GET get", ""),
-        ("GET /get", "/get", ""),
-        ("GET /get", "get /get", ""),
-        ("GET /get", "GET http://localhost/get", ""),
-        ("/get/{id}", "/get/ {id}", ""),
-        ("/get/{id}", "/get/ü/{id}", ""),
+        (
+            "GET /get",
+            "GET get",
+            "11 \"GET get/{id}\": `http` is \"GET get/{id}\" (a path starts with `/`: write `GET /get/{id}`)",
+        ),
+        (
+            "GET /get",
+            "/get",
+            "11 \"/get/{id}\": `http` is \"/get/{id}\" (give method and path, such as `GET /items/{id}`)",
+        ),
+        (
+            "GET /get",
+            "get /get",
+            "11 get: `get` is not a method (methods are case-sensitive: write `GET`)",
+        ),
+        (
+            "GET /get",
+            "GET http://localhost/get",
+            "11 \"GET http://localhost/get/{id}\": `http` is \"GET http://localhost/get/{id}\" (give only the path: the service sets the host)",
+        ),
+        (
+            "/get/{id}",
+            "/get/ {id}",
+            "11 \"GET /get/ {id}\": ` ` in the path (write `%20`)",
+        ),
+        (
+            "/get/{id}",
+            "/get/ü/{id}",
+            "11 \"GET /get/ü/{id}\": `ü` in the path (write `%C3%BC`)",
+        ),
     ]);
 }
 
 #[test]
 fn names() {
     all_refused(&[
-        ("name = \"toy\"", "name = \"game\"", ""),
-        ("call = { operation = \"get\"", "call = { operation = \"put\"", ""),
-        ("mix = [{ operation = \"get\" }]", "mix = [{ operation = \"put\" }]", ""),
-        ("title = \"Toy\"", "skip_common_cases = [\"heads\"]", ""),
-        ("title = \"Toy\"", "skip_common_cases = [\"slow network\"]", ""),
-        ("mix = [{ operation = \"get\" }]", "", ""),
-        ("mix = [{ operation = \"get\" }]", "mix = [{ operation = \"get\", weight = 0 }]", ""),
-        ("mix = [{ operation = \"get\" }]", "mix = [{ operation = \"get\" }]\nsequence = [{ operation = \"get\" }]", ""),
-        ("connections = 1", "connections = 0", ""),
-        ("[workload.get]\nsummary = \"Gets.\"\nmix = [{ operation = \"get\" }]\nload = { kind = \"closed\", connections = 1 }\n", "", ""),
+        (
+            "name = \"toy\"",
+            "name = \"game\"",
+            "2 \"game\": `name` is \"game\", but the folder is `toy` (remove it: the name is that of the folder)",
+        ),
+        (
+            "call = { operation = \"get\"",
+            "call = { operation = \"put\"",
+            "19 \"put\": there is no operation `put` (known are get)",
+        ),
+        (
+            "mix = [{ operation = \"get\" }]",
+            "mix = [{ operation = \"put\" }]",
+            "23 \"put\": there is no operation `put` (known are get)",
+        ),
+        (
+            "title = \"Toy\"",
+            "skip_common_cases = [\"heads\"]",
+            "3 \"heads\": there is no common case \"heads\" (did you mean `HEAD`?)",
+        ),
+        (
+            "title = \"Toy\"",
+            "skip_common_cases = [\"slow network\"]",
+            "3 \"slow network\": there is no common case \"slow network\" (known are 100 headers, HEAD, chunked body, keep-alive, many connections, one packet, percent-encoded path, query string, single bytes, unknown path, wrong method)",
+        ),
+        (
+            "mix = [{ operation = \"get\" }]",
+            "",
+            "21 [workload.get]: workload `get` has no operation (give `mix` or `sequence`)",
+        ),
+        (
+            "mix = [{ operation = \"get\" }]",
+            "mix = [{ operation = \"get\", weight = 0 }]",
+            "21 [workload.get]: workload `get` has only weights of 0 (give one operation a weight above 0)",
+        ),
+        (
+            "mix = [{ operation = \"get\" }]",
+            "mix = [{ operation = \"get\" }]\nsequence = [{ operation = \"get\" }]",
+            "21 [workload.get]: workload `get` has `mix` and `sequence` (give only one of them)",
+        ),
+        (
+            "connections = 1",
+            "connections = 0",
+            "24 { kind = \"closed\", connections = 0 }: `connections` is 0: give at least 1",
+        ),
+        (
+            "[workload.get]\nsummary = \"Gets.\"\nmix = [{ operation = \"get\" }]\nload = { kind = \"closed\", connections = 1 }\n",
+            "",
+            "1 f: the contract has no workload (add `[workload.NAME]`)",
+        ),
     ]);
     let contract = load(RIGHT).expect("right");
     let unknown = contract
@@ -225,16 +477,16 @@ fn no_file_at_all() {
 /// The message, the position, the line with its mark, and what to do.
 #[test]
 fn an_error_shows_its_line() {
-    let message = load(&replaced(RIGHT, "status = 200", "status = 200, typ = 1"))
+    let message = load(&replaced(RIGHT, "status = 200", "status = 200, tekst = 1"))
         .expect_err("wrong")
         .to_string();
     let (first, rest) = message.split_once('\n').expect("lines");
     let (position, rest) = rest.split_once('\n').expect("lines");
-    assert_eq!(first, "unknown key `typ`");
+    assert_eq!(first, "unknown key `tekst`");
     assert!(position.ends_with("toy/contract.toml:15:26"), "{position}");
     assert_eq!(
         rest,
-        "   15 | expect = { status = 200, typ = 1, json = { id = \"{id:text}\" } }\n      |                          ^^^ "
+        "   15 | expect = { status = 200, tekst = 1, json = { id = \"{id:text}\" } }\n      |                          ^^^^^ did you mean `text`?"
     );
 }
 
@@ -244,7 +496,11 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
         let contract = RIGHT
             .replace("proto = \"toy.proto\"\n", "")
             .replace("grpc = \"toy.Toy/get\"\nmessage = { id = \"{id}\" }\n", "");
-        replaced(&contract, "json = { id = \"{id:text}\" }", &format!("json_schema = {schema}"))
+        replaced(
+            &contract,
+            "json = { id = \"{id:text}\" }",
+            &format!("json_schema = {schema}"),
+        )
     };
     let with = |schema: &str, file: &str| load_beside(&contract_with(schema), &[("schemas.json", file)]);
     let file = r##"{"$defs": {"Pet": {"$ref": "#/$defs/Name"}, "Name": {"type": "string"}, "Other": {"type": "objekt"}}}"##;
@@ -263,7 +519,10 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
     ] {
         let error = with(schema, file).expect_err(schema);
         let message = told(&error, &contract_with(schema));
-        assert!(message.starts_with(&format!("12 {schema}: `json_schema`: ")), "{message}");
+        assert!(
+            message.starts_with(&format!("12 {schema}: `json_schema`: ")),
+            "{message}"
+        );
         assert!(message.contains(expected), "{expected}: {message}");
     }
 }
@@ -376,14 +635,46 @@ fn a_case_may_restart_a_backing_service() {
     assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
     assert!(away.alone, "it disturbs the others");
     let table = [
-        ("service = \"db\"", "service = \"dbx\"", ""),
-        ("service = \"db\", ", "", ""),
-        ("{ service = \"db\", down = \"2s\" }", "\"db\"", ""),
-        ("down = \"2s\"", "down = \"31s\"", ""),
-        ("down = \"2s\"", "away = \"1s\"", ""),
-        ("restart =", "deliver = \"many_connections\"\nrestart =", ""),
-        ("call = { operation = \"get\" }", "call = { operation = \"get\", retry_for = \"1s\" }", ""),
-        ("call = { operation = \"get\" }", "call = { operation = \"get\", capture = { id = { json = \"/id\" } } }", ""),
+        (
+            "service = \"db\"",
+            "service = \"dbx\"",
+            "34 \"dbx\": there is no backing service `dbx` (did you mean `db`?)",
+        ),
+        (
+            "service = \"db\", ",
+            "",
+            "34 { down = \"2s\" }: `restart` has no `service` (add `service`: its name in this contract)",
+        ),
+        (
+            "{ service = \"db\", down = \"2s\" }",
+            "\"db\"",
+            "34 \"db\": `restart` is the text \"db\": give a table",
+        ),
+        (
+            "down = \"2s\"",
+            "down = \"31s\"",
+            "34 \"31s\": `down` is 31s: give at most 30s",
+        ),
+        (
+            "down = \"2s\"",
+            "away = \"1s\"",
+            "34 away: unknown key `away` (known are down, recover_within, service)",
+        ),
+        (
+            "restart =",
+            "deliver = \"many_connections\"\nrestart =",
+            "35 { service = \"db\", down = \"2s\" }: with `restart`, each call has a connection of its own (remove `deliver`)",
+        ),
+        (
+            "call = { operation = \"get\" }",
+            "call = { operation = \"get\", retry_for = \"1s\" }",
+            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture` and `retry_for`)",
+        ),
+        (
+            "call = { operation = \"get\" }",
+            "call = { operation = \"get\", capture = { id = { json = \"/id\" } } }",
+            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture` and `retry_for`)",
+        ),
     ];
     refused(&right, &table, |contract| load_with_schema(contract).map(drop));
 }
@@ -430,28 +721,28 @@ fn placeholders_of_one_request_are_of_one_row() {
                 rows: Vec::new(),
                 ..things.clone()
             },
-            "",
+            "8 [rows.thing]: `rows.thing`: the query returned no row",
         ),
         (
             RowTable {
                 columns: vec!["id".into(), "title".into()],
                 ..things.clone()
             },
-            "",
+            "13 \"{thing.name}\": `rows.thing` has no column `name` (known are id, title)",
         ),
         (
             RowTable {
                 columns: vec!["key".into(), "name".into()],
                 ..things.clone()
             },
-            "",
+            "12 thing.id: `rows.thing` has no column `id` (known are key, name)",
         ),
         (
             RowTable {
                 columns: vec!["id".into()],
                 ..things
             },
-            "",
+            "8 [rows.thing]: `rows.thing`: a row has more or fewer values than there are columns",
         ),
     ] {
         let error = give(table).expect_err(expected);
@@ -462,34 +753,121 @@ fn placeholders_of_one_request_are_of_one_row() {
 #[test]
 fn what_stands_beside_a_service_is_told_with_its_line() {
     let table = [
-        ("use = \"postgresql\"\n", "", ""),
-        ("use = \"postgresql\"", "use = 15", ""),
-        ("settings = { work_mem = \"4MB\" }", "work_mem = \"4MB\"", ""),
-        ("\"schema.sql\"", "\"none.sql\"", ""),
-        ("\"schema.sql\"", "\"../schema.sql\"", ""),
-        ("[\"schema.sql\"]", "\"schema.sql\"", ""),
-        ("[backing_service.db]", "[backing_service.DB]", ""),
-        ("[rows.thing]", "[rows.thing]\nbacking_service = \"cache\"", ""),
-        ("query = \"select id, name from thing\"", "query = \" \"", ""),
-        ("query = \"select id, name from thing\"", "sql = \"x\"", ""),
-        ("[rows.thing]", "[backing_service.cache]\nuse = \"redis\"\n[rows.thing]", ""),
-        ("get.201", "put.201", ""),
-        ("get.201", "get", ""),
-        ("{thing.name}", "{item.name}", ""),
-        ("{thing.id}/", "{item.id}/", ""),
-        ("SECRET = \"s\"", "SECRET = { file = \"none.pem\" }", ""),
-        ("max_connections = \"DATABASE_POOL\"", "max_connections = 0", ""),
-        ("max_connections = \"DATABASE_POOL\"", "max_connections = true", ""),
-        ("max_connections = \"DATABASE_POOL\"", "connections = 8", ""),
-        ("max_connections = \"DATABASE_POOL\"\n", "", ""),
-        ("equals =", "max_connections = 4\nequals =", ""),
+        (
+            "use = \"postgresql\"\n",
+            "",
+            "3 [backing_service.db]: `db` has no `use` (add `use`: the name of its folder in `backing-services/`, such as `postgresql`)",
+        ),
+        (
+            "use = \"postgresql\"",
+            "use = 15",
+            "4 15: `use` is the number 15: write \"15\"",
+        ),
+        (
+            "settings = { work_mem = \"4MB\" }",
+            "work_mem = \"4MB\"",
+            "6 work_mem: unknown key `work_mem` (known are seed, settings, use)",
+        ),
+        (
+            "\"schema.sql\"",
+            "\"none.sql\"",
+            "5 \"none.sql\": `seed` names `none.sql` (give a file of the contract's folder)",
+        ),
+        (
+            "\"schema.sql\"",
+            "\"../schema.sql\"",
+            "5 \"../schema.sql\": `seed` names `../schema.sql` (give a file of the contract's folder)",
+        ),
+        (
+            "[\"schema.sql\"]",
+            "\"schema.sql\"",
+            "5 \"schema.sql\": `seed` is the text \"schema.sql\": write [\"schema.sql\"]",
+        ),
+        (
+            "[backing_service.db]",
+            "[backing_service.DB]",
+            "3 [backing_service.DB]: `DB` is not a name: use lower-case letters, digits and `_`",
+        ),
+        (
+            "[rows.thing]",
+            "[rows.thing]\nbacking_service = \"cache\"",
+            "9 \"cache\": there is no backing service `cache` (known are db)",
+        ),
+        (
+            "query = \"select id, name from thing\"",
+            "query = \" \"",
+            "8 [rows.thing]: `query` is empty",
+        ),
+        (
+            "query = \"select id, name from thing\"",
+            "sql = \"x\"",
+            "8 [rows.thing]: `thing` has no `query` (add `query`: the query)\n9 sql: unknown key `sql` (known are backing_service, query)",
+        ),
+        (
+            "[rows.thing]",
+            "[backing_service.cache]\nuse = \"redis\"\n[rows.thing]",
+            "10 [rows.thing]: `rows.thing` does not say which backing service to query (add `backing_service = …`: known are cache, db)",
+        ),
+        (
+            "get.201",
+            "put.201",
+            "19 \"before + put.201 - 2 * get.204\": `equals`: `put` is not an operation: known are get",
+        ),
+        (
+            "get.201",
+            "get",
+            "19 \"before + get - 2 * get.204\": `equals`: `get` is not part of a sum: write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`",
+        ),
+        (
+            "{thing.name}",
+            "{item.name}",
+            "13 \"{item.name}\": `{item.name}` has no value (there is no `[rows.item]`: known are thing)",
+        ),
+        (
+            "{thing.id}/",
+            "{item.id}/",
+            "12 {item.id}: `{item.id}` has no value (there is no `[rows.item]`: known are thing)",
+        ),
+        (
+            "SECRET = \"s\"",
+            "SECRET = { file = \"none.pem\" }",
+            "22 { file = \"none.pem\" }: `env.SECRET`: none.pem: No such file or directory (os error 2)",
+        ),
+        (
+            "max_connections = \"DATABASE_POOL\"",
+            "max_connections = 0",
+            "26 0: `max_connections` is 0: give at least 1",
+        ),
+        (
+            "max_connections = \"DATABASE_POOL\"",
+            "max_connections = true",
+            "26 true: `max_connections` is true: give a number, or a variable of the backing service, such as \"DATABASE_POOL\"",
+        ),
+        (
+            "max_connections = \"DATABASE_POOL\"",
+            "connections = 8",
+            "26 connections: unknown key `connections` (known are backing_service, equals, max_connections, name, query)",
+        ),
+        (
+            "max_connections = \"DATABASE_POOL\"\n",
+            "",
+            "24 [[invariant]]: invariant \"few connections\" is incomplete (give `query` and `equals`, for after the load, or `max_connections`, for during the load)",
+        ),
+        (
+            "equals =",
+            "max_connections = 4\nequals =",
+            "16 [[invariant]]: invariant \"none is lost\" is incomplete (give `query` and `equals`, for after the load, or `max_connections`, for during the load)",
+        ),
     ];
-    refused(WITH_BACKING, &table, |contract| load_with_schema(contract).map(drop));
+    refused(WITH_BACKING, &table, |contract| {
+        load_with_schema(contract).map(drop)
+    });
     let none = replaced(
         WITH_BACKING,
         "[backing_service.db]\nuse = \"postgresql\"\nseed = [\"schema.sql\"]\nsettings = { work_mem = \"4MB\" }\n",
         "",
     );
     let error = load_with_schema(&none).expect_err("no backing service");
-    assert_eq!(told(&error, &none), "");
+    let expected = "4 [rows.thing]: `rows.thing` queries a backing service, and the contract has none (add `[backing_service.NAME]`)";
+    assert_eq!(told(&error, &none), expected);
 }

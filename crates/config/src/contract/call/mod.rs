@@ -285,10 +285,10 @@ impl Call<'_> {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return refused(&format!(
-                "methods are case-sensitive: write `{} {path}`",
-                method.to_ascii_uppercase()
-            ));
+            let file = &self.contract.file;
+            let at = file.part_of_text(&http.span(), text, &(0..method.len()));
+            let help = format!("methods are case-sensitive: write `{}`", method.to_ascii_uppercase());
+            return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");

@@ -583,16 +583,21 @@ impl<'a> PlaceholderValues<'a> {
     fn unknown(&self, name: &str) -> (String, String) {
         let place = format!("{{{name}}}");
         let message = format!("`{place}` has no value");
-        let help = if name.starts_with("body.") {
-            "only expectations have `{body.bytes}` and `{body.sha256}`, of the request's body".to_owned()
-        } else {
-            match nearest(self.names().filter(|known| *known != name), name) {
-                Some(near) => format!("did you mean `{{{near}}}`?"),
-                None if name.contains('.') => {
-                    format!("write `{{{place}}}` for the text `{place}`")
-                }
-                None => format!("give `with.{name} = …`, or write `{{{place}}}` for the text `{place}`"),
+        let near = nearest(self.names().filter(|known| *known != name), name);
+        let help = match (near, name.split_once('.')) {
+            (Some(near), _) => format!("did you mean `{{{near}}}`?"),
+            (None, Some(("body", _))) => {
+                "only expectations have `{body.bytes}` and `{body.sha256}`, of the request's body".to_owned()
             }
+            (None, Some(("value", value))) => {
+                let values = self.contract.written.value.keys().map(String::as_str);
+                format!("there is no `[value.{value}]`: {}", suggest(values, value))
+            }
+            (None, Some((rows, _))) => {
+                let all = self.contract.rows().iter().map(crate::contract::Rows::name);
+                format!("there is no `[rows.{rows}]`: {}", suggest(all, rows))
+            }
+            (None, None) => format!("give `with.{name} = …`, or write `{{{place}}}` for the text `{place}`"),
         };
         (message, help)
     }

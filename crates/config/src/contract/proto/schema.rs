@@ -73,7 +73,11 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
+        let letters = |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
+        let plain = letters("A").map_err(|reason| match letters("1") {
+            Ok(_) => "a number of a message cannot differ between requests: set it in the workload".to_owned(),
+            Err(_) => reason,
+        })?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);

@@ -43,7 +43,11 @@ pub(crate) fn told(error: &ConfigError, contract: &str) -> String {
             .skip(one.column - 1)
             .take(one.end_column - one.column)
             .collect();
-        let help = one.help.iter().map(|help| format!(" ({help})")).collect::<String>();
+        let help = one
+            .help
+            .iter()
+            .map(|help| format!(" ({help})"))
+            .collect::<String>();
         format!("{} {marked}: {}{help}", one.line, one.message)
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -122,7 +122,7 @@ pub(super) fn read(
     let idle = said.is_none() && written.expect.is_none();
     let enters = written.client.is_some() || written.stop_reading || written.abort;
     if idle && (!enters || !written.fin || !written.masked) {
-        return Err((place.at)("it is empty: give a frame, or `expect`".to_owned()));
+        return Err((place.at)("the step is empty: give a frame, or `expect`".to_owned()));
     }
     turns.extend(said.map(ScriptStep::Send));
     turns.extend(written.stop_reading.then_some(ScriptStep::StopReading));
