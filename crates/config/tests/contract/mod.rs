@@ -6,5 +6,6 @@ mod errors;
 mod events;
 mod made;
 mod openapi;
+mod shop;
 mod stream;
 mod websocket;

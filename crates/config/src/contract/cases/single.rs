@@ -101,7 +101,9 @@ impl Contract {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
         };
-        self.call(&Spanned::new(written.span(), CallToml::from(written.get_ref())))
+        let mut call = self.call(&Spanned::new(written.span(), CallToml::from(written.get_ref())))?;
+        call.needs.clone_from(&written.get_ref().needs);
+        Ok(call)
     }
 
     fn names_over(&self, protocol: Protocol) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Helpers for tests of contracts.
 
+pub(crate) mod session;
+
 use prony_config::ConfigError;
 use prony_config::contract::Contract;
 use prony_load::Template;
@@ -22,7 +24,7 @@ pub(crate) fn load(contract: &str) -> Result<Contract, ConfigError> {
 
 /// Loads a contract that must be right.
 pub(crate) fn right(contract: &str) -> Contract {
-    load(contract).unwrap_or_else(|error| panic!("{error}\n{contract}"))
+    load(contract).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A text with one replacement. The old part must be there.

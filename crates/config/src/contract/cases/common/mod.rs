@@ -110,12 +110,11 @@ impl Contract {
     /// Each operation that common cases call, as a call.
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ConfigError> {
         let mut calls = Vec::new();
-        for (_, operation) in crate::contract::toml::in_order(&self.written.operation) {
+        for (name, operation) in crate::contract::toml::in_order(&self.written.operation) {
             if !operation.get_ref().common_cases {
                 continue;
             }
-            let written: CallToml = operation.get_ref().into();
-            let call = self.call(&Spanned::new(operation.span(), written))?;
+            let call = self.call_of(name)?;
             if call.speaks(protocol) {
                 calls.push(call);
             }
