@@ -175,7 +175,8 @@ enum Resolved<'a> {
     Constant(&'a SpannedValue),
     Drawn(&'a Drawn),
     Captured,
-    Fact(Part),
+    /// The length or the digest of the request's body.
+    Fact { part: Part, is_text: bool },
 }
 
 /// Nesting of constants deeper than this is a cycle.
@@ -442,7 +443,7 @@ impl<'a> PlaceholderValues<'a> {
                 builder.part(self.parameter(&name, source.map_err(wrong)?));
             }
             Resolved::Captured => builder.part(self.captured(&name, context.encoding(form))),
-            Resolved::Fact(part) => builder.part(part),
+            Resolved::Fact { part, .. } => builder.part(part),
         }
         Ok(())
     }
@@ -490,12 +491,12 @@ impl<'a> PlaceholderValues<'a> {
                 let encoding = if is_raw { Encoding::Body } else { Encoding::Json };
                 builder.part(self.captured(&name, encoding));
             }
-            Resolved::Fact(part @ Part::BodySha256(_)) => {
+            Resolved::Fact { part, is_text: true } if !is_raw => {
                 builder.literal(b"\"");
                 builder.part(part);
                 builder.literal(b"\"");
             }
-            Resolved::Fact(part) => builder.part(part),
+            Resolved::Fact { part, .. } => builder.part(part),
         }
         Ok(())
     }
@@ -658,8 +659,14 @@ impl<'a> PlaceholderValues<'a> {
         }
         if let Some(body) = self.body.borrow().as_ref() {
             match name {
-                "body.bytes" => return Some(Resolved::Fact(fact(body, Part::BodyBytes))),
-                "body.sha256" => return Some(Resolved::Fact(fact(body, Part::BodySha256))),
+                "body.bytes" => {
+                    let part = fact(body, Part::BodyBytes);
+                    return Some(Resolved::Fact { part, is_text: false });
+                }
+                "body.sha256" => {
+                    let part = fact(body, Part::BodySha256);
+                    return Some(Resolved::Fact { part, is_text: true });
+                }
                 _ => {}
             }
         }
@@ -747,7 +754,7 @@ impl<'a> PlaceholderValues<'a> {
                 "`{= null}` within a text".to_owned(),
                 "a text that is nothing else is null".to_owned(),
             ),
-            (_, Some(Resolved::Fact(_))) => (
+            (_, Some(Resolved::Fact { .. })) => (
                 format!("`{name}` differs between requests"),
                 "a formula cannot use it".to_owned(),
             ),
@@ -920,9 +927,11 @@ impl FormulaScope<'_> {
                 index(self.values.parameter(name, source.ok()?))
             }
             Resolved::Captured => index(self.values.captured(name, Encoding::Text)),
-            Resolved::Fact(Part::Literal(bytes)) => whole(&String::from_utf8_lossy(bytes.as_slice()).into())
-                .map(Formula::Number),
-            Resolved::Fact(_) => None,
+            Resolved::Fact {
+                part: Part::Literal(bytes),
+                is_text: false,
+            } => whole(&String::from_utf8_lossy(bytes.as_slice()).into()).map(Formula::Number),
+            Resolved::Fact { .. } => None,
         }
     }
 
