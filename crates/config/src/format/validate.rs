@@ -84,7 +84,8 @@ impl<'a> Validator<'a> {
                     let message = if items.is_empty() {
                         format!("`{key}` is empty: give at least one")
                     } else {
-                        format!("`{key}` has {}: give {least}", items.len())
+                        let noun = if items.len() == 1 { "value" } else { "values" };
+                        format!("`{key}` has {} {noun}: give {least}", items.len())
                     };
                     self.fault(place.span, message, None);
                 }
@@ -187,6 +188,14 @@ impl<'a> Validator<'a> {
             .collect();
         let chosen = match (fitting.as_slice(), value.get_ref()) {
             ([], _) => {
+                let (message, help) = wrong_type(self.root, schema, place.key, value.get_ref());
+                return self.fault(place.span.clone(), message, help);
+            }
+            ([only], DeValue::String(text))
+                if enumerated(resolved(self.root, only)).is_some_and(|names| !names.contains(&text.as_ref()))
+                    && text.parse::<f64>().is_ok()
+                    && types_of(self.root, schema).contains(&"integer") =>
+            {
                 let (message, help) = wrong_type(self.root, schema, place.key, value.get_ref());
                 return self.fault(place.span.clone(), message, help);
             }
@@ -525,7 +534,11 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         DeValue::Float(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
         DeValue::Integer(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
         DeValue::Float(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Integer(number) if is_list_of("integer") || is_list_of("number") => Some(format!("[{}]", number.as_str())),
+        DeValue::Integer(number)
+            if (is_list_of("integer") || is_list_of("number")) && least_items(root, schema) < 2 =>
+        {
+            Some(format!("[{}]", number.as_str()))
+        }
         DeValue::Datetime(date) if takes("string") => Some(format!("\"{date}\"")),
         _ => None,
     };
@@ -580,6 +593,15 @@ fn types_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
         _ => {}
     }
     types
+}
+
+/// The smallest number of items of a list.
+fn least_items(root: &Value, schema: &Value) -> u64 {
+    let schema = resolved(root, schema);
+    match branches(schema) {
+        Some(branches) => branches.iter().map(|branch| least_items(root, branch)).max().unwrap_or(0),
+        None => schema.get("minItems").and_then(Value::as_u64).unwrap_or(0),
+    }
 }
 
 fn formats_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
