@@ -12,6 +12,7 @@ mod error;
 pub mod format;
 pub mod import;
 pub mod input;
+mod load_table;
 mod machine;
 mod plan;
 pub mod schemas;
@@ -24,9 +25,11 @@ pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::{BrokenDefinition, Catalogue};
 pub use error::ConfigError;
 pub use machine::{Address, Machine};
-pub use plan::{Entry, GroupPlan, Plan, PlanOverrides, PlannedTrial};
+pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{
     AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, WorkerKind, Workers,
 };
-pub use suite::{Design, LimitLines, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice};
+pub use suite::{
+    Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice,
+};
 pub use toolchain::{Requirement, System, Toolchain, Version};

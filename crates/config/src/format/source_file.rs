@@ -110,14 +110,6 @@ impl SourceFile {
         )]))
     }
 
-    /// An error on a line of this file, from 1.
-    pub(crate) fn invalid_at_line(&self, line: usize, message: impl Into<String>) -> ConfigError {
-        let start: usize = self.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-        let written = self.text[start..].lines().next().unwrap_or_default();
-        let indent = written.len() - written.trim_start().len();
-        self.invalid(start + indent..start + written.len(), message)
-    }
-
     /// The range in the file of a part of a text value, or of the whole value if it has escapes.
     pub(crate) fn part_of_text(&self, span: &Range<usize>, text: &str, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(span.clone()).unwrap_or_default();
@@ -171,8 +163,11 @@ impl Faults {
         self.found.is_empty() && self.other.is_none()
     }
 
-    /// The value if nothing was wrong.
-    pub fn or<T>(self, value: T) -> Result<T, ConfigError> {
+    /// The value if nothing was wrong, or else the errors in the order of each file.
+    pub fn or<T>(mut self, value: T) -> Result<T, ConfigError> {
+        self.found.sort_by(|left, right| {
+            (&left.path, left.line, left.column).cmp(&(&right.path, right.line, right.column))
+        });
         match (self.found.as_slice(), self.other) {
             ([], None) => Ok(value),
             ([], Some(other)) => Err(other),

@@ -3,7 +3,8 @@
 use super::schema::{ALIASES, FORMER_VALUES, GIVE, LIST, MISPLACED, resolved};
 use super::suggestion::{nearest, suggest};
 use super::foreign;
-use prony_load::DurationText;
+use prony_load::{DurationText, Objective};
+use regex::Regex;
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;
@@ -62,11 +63,10 @@ impl<'a> Validator<'a> {
             *value.get_mut() = DeValue::String(DeString::Owned(current.to_owned()));
         }
         if let Some(branches) = branches(schema) {
-            return self.union(schema, branches, &place, value);
+            return self.union(described, branches, &place, value);
         }
         if !self.accepts(schema, value.get_ref()) {
-            let give = described.get(GIVE).is_some().then_some(described).unwrap_or(schema);
-            let (message, help) = wrong_type(self.root, give, key, value.get_ref());
+            let (message, help) = wrong_type(self.root, described, key, value.get_ref());
             return self.fault(place.span, message, help);
         }
         match value.get_mut() {
@@ -88,13 +88,26 @@ impl<'a> Validator<'a> {
                     };
                     self.fault(place.span, message, None);
                 }
+                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems")) == Some(&Value::Bool(true)) {
+                    for (number, item) in items.iter().enumerate() {
+                        let text = scalar_text(item.get_ref());
+                        let mut before = items.iter().take(number).map(|item| scalar_text(item.get_ref()));
+                        if text.is_some() && before.any(|other| other == text) {
+                            let message = format!("`{key}` has {} twice", text.unwrap_or_default());
+                            self.fault(item.span(), message, Some("remove one".to_owned()));
+                        }
+                    }
+                }
             }
-            scalar => self.scalar(schema, &place, scalar),
+            scalar => self.scalar(described, &place, scalar),
         }
     }
 
-    fn scalar(&mut self, schema: &Value, place: &Place<'_>, value: &DeValue<'_>) {
+    fn scalar(&mut self, described: &Value, place: &Place<'_>, value: &DeValue<'_>) {
         let key = place.key;
+        let schema = resolved(self.root, described);
+        // A key may restrict its type further.
+        let keyword = |name: &str| described.get(name).or_else(|| schema.get(name));
         if let DeValue::String(text) = value {
             if let Some(names) = enumerated(schema)
                 && !names.contains(&text.as_ref())
@@ -102,26 +115,51 @@ impl<'a> Validator<'a> {
                 let help = Some(suggest(names, text));
                 return self.fault(place.span.clone(), format!("`{key}` is \"{text}\""), help);
             }
-            if schema.get("format").and_then(Value::as_str) == Some("duration")
+            let format = keyword("format").and_then(Value::as_str);
+            if format == Some("duration")
                 && let Err(error) = text.parse::<DurationText>()
             {
-                self.fault(place.span.clone(), format!("`{key}`: {error}"), None);
+                return self.fault(place.span.clone(), format!("`{key}`: {error}"), None);
             }
-            if schema.get("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
+            if format == Some("objective")
+                && let Err(error) = text.parse::<Objective>()
+            {
+                let error = error.to_string();
+                let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
+                let help = (!help.is_empty()).then(|| help.to_owned());
+                return self.fault(place.span.clone(), format!("`{key}`: {message}"), help);
+            }
+            if let Some(pattern) = keyword("pattern").and_then(Value::as_str)
+                && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+            {
+                let advice = match give_of(self.root, described) {
+                    Some(give) => format!("give {give}"),
+                    None => format!("it must match {pattern}"),
+                };
+                let message = format!("`{key}` is \"{}\": {advice}", excerpt(text));
+                return self.fault(place.span.clone(), message, None);
+            }
+            if keyword("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
                 self.fault(place.span.clone(), format!("`{key}` is empty"), None);
             }
             return;
         }
         let Some(number) = number_of(value) else { return };
-        let limit = |name: &str| schema.get(name).and_then(Value::as_f64);
-        let advice = if let Some(least) = limit("minimum").filter(|least| number < *least) {
+        let limit = |name: &str| keyword(name).and_then(Value::as_f64);
+        let largest = keyword("format").and_then(Value::as_str).and_then(largest_of);
+        let advice = if !number.is_finite() {
+            match limit("exclusiveMinimum") {
+                Some(above) => format!("give a number above {}", shown(above)),
+                None => "give a number".to_owned(),
+            }
+        } else if let Some(least) = limit("minimum").filter(|least| number < *least) {
             format!("give at least {}", shown(least))
         } else if let Some(above) = limit("exclusiveMinimum").filter(|above| number <= *above) {
             match limit("exclusiveMaximum").or_else(|| limit("maximum")) {
                 Some(below) if below <= 1.0 => "give a share between 0 and 1, such as 0.02".to_owned(),
                 _ => format!("give a number above {}", shown(above)),
             }
-        } else if let Some(most) = limit("maximum").filter(|most| number > *most) {
+        } else if let Some(most) = limit("maximum").or(largest).filter(|most| number > *most) {
             format!("give at most {}", shown(most))
         } else if limit("exclusiveMaximum").is_some_and(|below| number >= below) {
             "give a share between 0 and 1, such as 0.02".to_owned()
@@ -418,6 +456,28 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
+/// The largest number of an integer format.
+fn largest_of(format: &str) -> Option<f64> {
+    match format {
+        "uint8" => Some(f64::from(u8::MAX)),
+        "uint16" => Some(f64::from(u16::MAX)),
+        "uint32" => Some(f64::from(u32::MAX)),
+        "int32" => Some(f64::from(i32::MAX)),
+        // TOML's integers have 64 bits with a sign.
+        "uint64" | "int64" | "uint" | "int" => Some(i64::MAX as f64),
+        _ => None,
+    }
+}
+
+/// A text, a number or a truth value, for comparison and messages.
+fn scalar_text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(format!("\"{}\"", excerpt(text))),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        number => number_of(number).map(shown),
+    }
+}
+
 fn number_of(value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
@@ -441,6 +501,9 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
     let types = types_of(root, schema);
     let takes = |name: &str| types.iter().any(|known| *known == name);
     let is_duration = formats_of(root, schema).contains(&"duration");
+    let is_list_of = |name: &str| is_list_of(root, schema, name);
+    // A number is proposed as a text only where any text will do.
+    let is_free_text = takes("string") && formats_of(root, schema).is_empty() && !has_pattern(root, schema);
     let what = match value {
         DeValue::String(text) => format!("the text \"{}\"", excerpt(text)),
         DeValue::Integer(number) => format!("the number {}", number.as_str()),
@@ -458,12 +521,12 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         DeValue::String(text) if takes("boolean") && matches!(text.as_ref(), "true" | "false") => {
             Some(text.to_string())
         }
-        DeValue::String(text) if takes("array") && !takes("object") => Some(format!("[\"{}\"]", excerpt(text))),
+        DeValue::String(text) if is_list_of("string") && !takes("object") => Some(format!("[\"{}\"]", excerpt(text))),
         DeValue::Integer(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
         DeValue::Float(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
-        DeValue::Integer(number) if takes("string") => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Float(number) if takes("string") => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Integer(number) if takes("array") => Some(format!("[{}]", number.as_str())),
+        DeValue::Integer(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
+        DeValue::Float(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
+        DeValue::Integer(number) if is_list_of("integer") || is_list_of("number") => Some(format!("[{}]", number.as_str())),
         DeValue::Datetime(date) if takes("string") => Some(format!("\"{date}\"")),
         _ => None,
     };
@@ -476,6 +539,19 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         }
     };
     (message, None)
+}
+
+/// Whether a schema allows lists of a type.
+fn is_list_of(root: &Value, schema: &Value, name: &str) -> bool {
+    let schema = resolved(root, schema);
+    match branches(schema) {
+        Some(branches) => branches.iter().any(|branch| is_list_of(root, branch, name)),
+        None => schema.get("items").is_some_and(|items| types_of(root, items).contains(&name)),
+    }
+}
+
+fn has_pattern(root: &Value, schema: &Value) -> bool {
+    schema.get("pattern").is_some() || resolved(root, schema).get("pattern").is_some()
 }
 
 fn give_of<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a str> {

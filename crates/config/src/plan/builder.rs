@@ -1,12 +1,14 @@
 //! Builds the plan of a suite: turns the groups of the suite into groups of a plan, and rejects impossible ones.
 
 use crate::contract::Contract;
+use crate::format::Faults;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Design, Entry, GroupPlan, Plan, ConfigError, PlanOverrides, RankBy, Service, Starts, Suite,
+    Catalogue, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts, Suite,
     WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile, Protocol};
+use std::ops::Range;
 
 /// Files that a process needs in addition to its connections: its log, its pipes, the files of its runtime.
 const OTHER_FILES: u64 = 64;
@@ -23,7 +25,7 @@ impl Plan {
             builds: wishes.builds.unwrap_or(1).max(1),
             confidence: wishes.confidence.unwrap_or(suite.confidence),
             precision: wishes.precision.or(suite.precision),
-            tie: wishes.tie.or(suite.tie),
+            tie: wishes.tie.or(suite.equivalence),
             budget_ns: wishes
                 .budget
                 .or(suite.budget)
@@ -42,16 +44,21 @@ impl Plan {
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let maker = PlanBuilder::new(catalogue, suite, wishes)?;
-        maker.limits_fit()?;
-        for (place, group) in suite.groups.iter().enumerate() {
-            let (planned, entries) = maker.group(group, plan.groups.len())?;
-            maker.is_alone(place, &planned)?;
+        let builder = PlanBuilder::new(catalogue, suite, wishes)?;
+        let mut faults = Faults::default();
+        builder.limits_fit(&mut faults);
+        let mut planned: Vec<(&SuiteGroup, GroupPlan)> = Vec::new();
+        for group in &suite.groups {
+            let made = builder.group(group, plan.groups.len());
+            let Some((one, entries)) = faults.keep(made) else { continue };
+            faults.keep(builder.is_alone(group, &one, &planned));
+            planned.push((group, one.clone()));
             if !entries.is_empty() {
-                plan.groups.push(planned);
+                plan.groups.push(one);
                 plan.entries.extend(entries);
             }
         }
+        faults.or(())?;
         if plan.entries.is_empty() {
             let patterns = wishes.services.join(", ");
             return Err(ConfigError::Empty(format!(
@@ -82,39 +89,31 @@ impl<'a> PlanBuilder<'a> {
     }
 
     /// The limits of the suite must not exceed the resources of the machine.
-    fn limits_fit(&self) -> Result<(), ConfigError> {
-        let Some(machine) = &self.wishes.machine else {
-            return Ok(());
-        };
-        let (limits, lines) = (self.suite.limits, self.suite.limit_lines);
+    fn limits_fit(&self, faults: &mut Faults) {
+        let Some(machine) = &self.wishes.machine else { return };
+        let (limits, spans) = (self.suite.limits, &self.suite.limit_spans);
         if let Some(cpus) = limits.cpus.filter(|&cpus| cpus > f64::from(machine.cpus)) {
-            let message = format!(
-                "`cpus` is {cpus}, and this machine has {}: request at most that",
-                machine.cpus
-            );
-            return Err(self.at(lines.cpus, &message));
+            let message = format!("`cpus` is {cpus}, and this machine has {}", machine.cpus);
+            faults.keep::<()>(Err(self.at(&spans.cpus, message, "request at most that")));
         }
         let memory = limits.memory_bytes.zip(machine.memory());
         if let Some((wanted, (bytes, whose))) = memory.filter(|(wanted, (there, _))| wanted > there) {
-            let message = format!(
-                "`memory` is {} MiB, and {whose} {} MiB: request at most that",
-                wanted >> 20,
-                bytes >> 20
-            );
-            return Err(self.at(lines.memory, &message));
+            let message = format!("`memory` is {} MiB, and {whose} {} MiB", wanted >> 20, bytes >> 20);
+            faults.keep::<()>(Err(self.at(&spans.memory, message, "request at most that")));
         }
-        Ok(())
     }
 
     fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), ConfigError> {
-        let contract = self
-            .catalogue
-            .contract(&group.contract)
-            .map_err(|error| self.at(group.line, &error))?;
-        let (workload, own_load) = contract
-            .load_of(group.workload.as_deref())
-            .map_err(|error| self.at(group.line, &error))?;
-        let entries = self.entries(group, index)?;
+        let spans = &group.spans;
+        let contract = self.catalogue.contract(&group.contract);
+        let contract = contract.map_err(|error| self.unknown(&spans.contract, error))?;
+        let mut faults = Faults::default();
+        let entries = faults.keep(self.entries(group, contract, index));
+        let load = contract.load_of(group.workload.as_deref());
+        let load = faults.keep(load.map_err(|error| self.unknown(&spans.workload, error)));
+        let (Some(entries), Some((workload, own_load))) = (entries, load) else {
+            return Err(faults.or(()).expect_err("invariant: a part is missing"));
+        };
         let wished = self
             .wishes
             .warm_up
@@ -134,17 +133,18 @@ impl<'a> PlanBuilder<'a> {
             search: group.search.clone(),
             rank_by: self.rank_by(group),
         };
-        self.is_ranked(group, &planned, contract)?;
-        self.is_possible(group, &planned, contract)?;
-        self.can_be_interleaved(group, &planned, &entries)?;
-        Ok((planned, entries))
+        faults.keep(self.is_ranked(group, &planned, contract));
+        faults.keep(self.is_possible(group, &planned, contract));
+        faults.keep(self.connections_fit(group, &planned));
+        faults.keep(self.can_be_interleaved(group, &planned, &entries));
+        faults.or((planned, entries))
     }
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
         let interleaved = self.suite.design_for(self.wishes.design) != Design::Sequence;
         let wished = interleaved && self.suite.design == Design::Sequence;
-        group.rank_by.map(|(rank_by, _)| rank_by).filter(|_| !wished)
+        group.rank_by.filter(|_| !wished)
     }
 
     fn is_ranked(
@@ -153,49 +153,69 @@ impl<'a> PlanBuilder<'a> {
         planned: &GroupPlan,
         contract: &Contract,
     ) -> Result<(), ConfigError> {
-        let Some((rank_by, line)) = group.rank_by else {
+        let Some(rank_by) = group.rank_by else {
             return Ok(());
         };
         let is_sequence = contract.is_sequence(&planned.workload);
         match rank_by.refused(&planned.load, planned.search.is_some(), is_sequence) {
             None => Ok(()),
-            Some(why) => Err(self.at(line, &format!("`rank_by`: {why}"))),
+            Some((why, advice)) => {
+                let message = format!("`rank_by` is \"{}\", but {why}", rank_by.name());
+                Err(self.at(&group.spans.rank_by, message, advice))
+            }
         }
     }
 
     /// Two groups with the same contract, workload and load must be one group.
-    fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), ConfigError> {
-        let group = &self.suite.groups[place];
-        for before in &self.suite.groups[..place] {
-            let (other, _) = self.group(before, place)?;
-            let same = (&other.contract, &other.workload, &other.load, &other.search)
-                == (
-                    &planned.contract,
-                    &planned.workload,
-                    &planned.load,
-                    &planned.search,
-                );
-            if same {
-                let message = format!(
-                    "the same contract, workload and load as the group in line {}: name its services there",
-                    before.line
-                );
-                return Err(self.at(group.line, &message));
-            }
-        }
-        Ok(())
+    fn is_alone(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        others: &[(&SuiteGroup, GroupPlan)],
+    ) -> Result<(), ConfigError> {
+        let same = |(_, other): &&(&SuiteGroup, GroupPlan)| {
+            (&other.contract, &other.workload, &other.load, &other.search)
+                == (&planned.contract, &planned.workload, &planned.load, &planned.search)
+        };
+        let Some((other, _)) = others.iter().find(same) else {
+            return Ok(());
+        };
+        let factors: Vec<String> = group.factors.iter().map(ToString::to_string).collect();
+        let what = match factors.as_slice() {
+            [] => "the group has".to_owned(),
+            factors => format!("the group has with {}", factors.join(", ")),
+        };
+        let message = format!(
+            "{what} the same contract, workload and load as the group in line {}",
+            self.suite.source.line(other.spans.group.clone())
+        );
+        Err(self.at(&group.spans.group, message, "name its services there"))
     }
 
-    fn entries(&self, group: &SuiteGroup, index: usize) -> Result<Vec<Entry>, ConfigError> {
+    fn entries(
+        &self,
+        group: &SuiteGroup,
+        contract: &Contract,
+        index: usize,
+    ) -> Result<Vec<Entry>, ConfigError> {
+        let known = contract.protocols();
+        if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
+            let message = format!("contract `{}` is not available over {}", contract.name, words(&[*unknown]));
+            let help = format!("known are {}", words(&known));
+            return Err(self.at(&group.spans.protocols, message, help));
+        }
         let mut entries = Vec::new();
+        let mut faults = Faults::default();
         let mut anyone = false;
-        for (pattern, line) in &group.services {
-            let selected = self.catalogue.select(pattern);
-            for service in selected.map_err(|error| self.at(*line, &error))? {
+        for pattern in &group.services {
+            let selected = self.catalogue.select(pattern.get_ref());
+            let selected = selected.map_err(|error| self.unknown(&pattern.span(), error));
+            for service in faults.keep(selected).unwrap_or_default() {
                 let offered = entries_of(service, group, index);
                 anyone |= !offered.is_empty();
-                if offered.is_empty() && !pattern.contains(['*', '?', '[']) {
-                    return Err(self.at(*line, &lacks(service, group)));
+                if offered.is_empty() && !pattern.get_ref().contains(['*', '?', '[']) {
+                    let (message, help) = lacks(service, group);
+                    faults.keep::<()>(Err(self.at(&pattern.span(), message, help)));
                 }
                 let wanted = self
                     .only
@@ -208,15 +228,16 @@ impl<'a> PlanBuilder<'a> {
                 }
             }
         }
-        if anyone {
-            return Ok(entries);
+        if faults.is_empty() && !anyone {
+            let message = format!(
+                "none of its services offers contract `{}` over {}",
+                group.contract,
+                words(&group.protocols)
+            );
+            let help = "`prony list services` shows the contracts of each";
+            return Err(self.at(&group.spans.group, message, help));
         }
-        let message = format!(
-            "none of its services offers contract `{}` over {}: `prony list services` shows the contracts of each",
-            group.contract,
-            words(&group.protocols)
-        );
-        Err(self.at(group.line, &message))
+        faults.or(entries)
     }
 
     fn is_possible(
@@ -225,39 +246,25 @@ impl<'a> PlanBuilder<'a> {
         planned: &GroupPlan,
         contract: &Contract,
     ) -> Result<(), ConfigError> {
+        let spans = &group.spans;
+        // The command line may override it.
         if planned.duration_ns == 0 {
-            return Err(self.at(group.line, &"`duration` is 0: nothing would be measured"));
-        }
-        if planned.timeout_ns == 0 {
-            return Err(self.at(group.line, &"`timeout` is 0: no reply could arrive in time"));
-        }
-        if let WarmUpChoice::Steady { least_ns, most_ns } = planned.warm_up
-            && least_ns > most_ns
-        {
-            return Err(self.at(group.line, &"`warm_up`: `least` is above `most`"));
-        }
-        let known = contract.protocols();
-        if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
-            let message = format!(
-                "`protocols`: contract `{}` is not available over {}: known are {}",
-                contract.name,
-                words(&[*unknown]),
-                words(&known)
-            );
-            return Err(self.at(group.line, &message));
+            let message = "the measurement takes no time";
+            return Err(self.at(&spans.duration, message, "give a duration above 0"));
         }
         if self.suite.network.is_some() && !contract.backing_services().is_empty() {
             let message = format!(
-                "a service in a `[network]` of its own cannot connect to the backing services of contract `{}`: remove `[network]`",
+                "a service in a `[network]` of its own cannot connect to the backing services of contract `{}`",
                 contract.name
             );
-            return Err(self.at(group.line, &message));
+            return Err(self.at(&spans.contract, message, "remove `[network]`"));
         }
         if planned.search.is_some() && !has_one_rate(&planned.load) {
-            let message = "`capacity` needs an open load with a constant `rate` as its start: give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
-            return Err(self.at(group.line, &message));
+            let message = "`capacity` starts at the constant rate of an open load, which the group does not have";
+            let help = "give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
+            return Err(self.at(&spans.capacity, message, help));
         }
-        self.connections_fit(group, planned)
+        Ok(())
     }
 
     /// An interleaved design compares windows with the same load.
@@ -270,18 +277,35 @@ impl<'a> PlanBuilder<'a> {
         let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
             return Ok(());
         };
-        let message = if matches!(planned.load, Load::Users { .. }) {
-            "a load of users cannot be interleaved: users stay longer than a window; remove `turns`, or give a closed or an open load"
+        let spans = &group.spans;
+        let (span, message, help) = if matches!(planned.load, Load::Users { .. }) {
+            (
+                &spans.load,
+                "a load of users cannot be interleaved: users stay longer than a window",
+                "give a closed or an open load, or use the design \"sequence\"",
+            )
         } else if planned.search.is_some() {
-            "a search for the capacity changes the rate all the time, but all windows of `turns` must have the same load: remove `turns`"
+            (
+                &spans.capacity,
+                "a search cannot be interleaved: it changes the rate, but all windows must have the same load",
+                "use the design \"sequence\"",
+            )
         } else if window_ns == 0 || cycles == 0 {
-            "`turns` without a window measures nothing: give `window` and `cycles` above 0"
+            (
+                &spans.group,
+                "an interleaved design without a window measures nothing",
+                "give `window` and `cycles` above 0",
+            )
         } else if entries.len() == 1 {
-            "`turns` needs at least two services: name more, or remove `turns`"
+            (
+                &spans.group,
+                "an interleaved design needs at least two services",
+                "name more, or use the design \"sequence\"",
+            )
         } else {
             return Ok(());
         };
-        Err(self.at(group.line, &message))
+        Err(self.at(span, message, help))
     }
 
     /// Connections are never dropped silently: a plan that the machine cannot hold is rejected.
@@ -299,25 +323,42 @@ impl<'a> PlanBuilder<'a> {
             .filter(|&files| connections + OTHER_FILES > files)
         {
             let message = format!(
-                "{connections} connections need as many open files in one process, but only {files} are allowed here: run `ulimit -n {}` before prony",
-                connections + OTHER_FILES
+                "{connections} connections need as many open files in one process, but only {files} are allowed here"
             );
-            return Err(self.at(group.load_line, &message));
+            let help = format!("run `ulimit -n {}` before prony", connections + OTHER_FILES);
+            return Err(self.at(&group.spans.load, message, help));
         }
         if let Some(ports) = machine
             .local_ports
             .filter(|&ports| connections > u64::from(ports))
         {
             let message = format!(
-                "{connections} connections to one port need as many local ports, but this machine has only {ports} (net.ipv4.ip_local_port_range)"
+                "{connections} connections to one port need as many local ports, but this machine has only {ports}"
             );
-            return Err(self.at(group.load_line, &message));
+            let help = "widen net.ipv4.ip_local_port_range, or give fewer connections";
+            return Err(self.at(&group.spans.load, message, help));
         }
         Ok(())
     }
 
-    fn at(&self, line: usize, problem: &dyn std::fmt::Display) -> ConfigError {
-        self.suite.source.invalid_at_line(line, problem.to_string())
+    fn at(&self, span: &Range<usize>, message: impl Into<String>, help: impl Into<String>) -> ConfigError {
+        self.suite.source.invalid_with(span.clone(), message, help)
+    }
+
+    /// The error of a name that does not exist, at its position.
+    fn unknown(&self, span: &Range<usize>, error: ConfigError) -> ConfigError {
+        match error {
+            ConfigError::Unknown { kind, name, allowed } => {
+                self.at(span, format!("no {kind} `{name}`"), allowed)
+            }
+            ConfigError::UnknownInContract {
+                contract,
+                kind,
+                name,
+                allowed,
+            } => self.at(span, format!("contract `{contract}` has no {kind} `{name}`"), allowed),
+            other => other,
+        }
     }
 }
 
@@ -335,15 +376,19 @@ const fn has_one_rate(load: &Load) -> bool {
     )
 }
 
-fn lacks(service: &Service, group: &SuiteGroup) -> String {
-    format!(
-        "`{}` does not offer contract `{}` over {}: it offers {} over {}",
+fn lacks(service: &Service, group: &SuiteGroup) -> (String, String) {
+    let message = format!(
+        "`{}` does not offer contract `{}` over {}",
         service.label(),
         group.contract,
-        words(&group.protocols),
+        words(&group.protocols)
+    );
+    let help = format!(
+        "it offers {} over {}",
         service.contracts.join(", "),
         words(&service.protocols)
-    )
+    );
+    (message, help)
 }
 
 fn words(protocols: &[Protocol]) -> String {

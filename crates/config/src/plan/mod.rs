@@ -4,6 +4,9 @@
 //! is drawn for that round from the seed alone, so that drift of the machine affects all services alike.
 
 mod builder;
+mod outline;
+
+pub use outline::{GroupOutline, PlanOutline};
 
 use crate::Service;
 use crate::{Address, Design, Limits, Machine, Network, RankBy, Starts, WarmUpChoice};

@@ -1,19 +1,25 @@
 //! Suite files: the compared services, their load, and the length of the run.
 
+mod matrix;
+mod rank_by;
 mod written;
 
+pub use matrix::Factor;
+pub use rank_by::RankBy;
 pub(crate) use written::{LimitsToml, SuiteToml};
 
-use crate::format::{FileKind, SourceFile};
+use crate::format::{FileKind, SourceFile, Spanned};
 use crate::format::suggestion::suggest;
+use crate::load_table::{LoadFault, PositiveDuration};
 use crate::{Address, ConfigError};
-use prony_load::{Load, LoadText, Protocol, Search};
+use matrix::OneOrMore;
+use prony_load::{Load, Protocol, Search};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
-use crate::format::Spanned;
-use toml::{Table, Value};
-use written::{DesignToml, GroupToml, ProfileToml};
+use written::{CapacityToml, DesignToml, GroupToml, ProfileToml, span_or};
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
@@ -23,7 +29,7 @@ pub struct Suite {
     pub title: String,
     /// The selected profile, if any.
     pub profile: Option<String>,
-    /// The profiles of the suite.
+    /// The profiles of the suite, in order.
     pub profiles: Vec<String>,
     /// The largest number of rounds.
     pub rounds: u32,
@@ -34,7 +40,7 @@ pub struct Suite {
     /// Time after which no new round starts.
     pub budget: Option<Duration>,
     /// Relative difference below which services count as equal.
-    pub tie: Option<f64>,
+    pub equivalence: Option<f64>,
     /// The order of the trials of a round.
     pub design: Design,
     /// The interleaved design to use if one is requested.
@@ -44,8 +50,8 @@ pub struct Suite {
     /// Whether a trial with any error counts as excluded.
     pub no_errors: bool,
     pub limits: Limits,
-    /// The lines of the limits, for errors.
-    pub limit_lines: LimitLines,
+    /// The positions of the limits, for errors.
+    pub limit_spans: LimitSpans,
     /// The network between generator and service.
     pub network: Option<Network>,
     /// Where services listen.
@@ -76,20 +82,34 @@ pub struct SuiteGroup {
     pub protocols: Vec<Protocol>,
     /// The load; default: the workload's own.
     pub load: Option<Load>,
-    /// Line of the load, or else of the group, for errors.
-    pub load_line: usize,
     /// The search for the rate of the load.
     pub search: Option<Search>,
-    /// The metric of the ranking, with its line; default: that of the load.
-    pub rank_by: Option<(RankBy, usize)>,
+    /// The metric of the ranking; default: that of the load.
+    pub rank_by: Option<RankBy>,
     pub warm_up: WarmUpChoice,
     pub duration: Duration,
     /// A request without a complete reply after this time has failed.
     pub timeout: Duration,
-    /// Patterns of services, with the line of each.
-    pub services: Vec<(String, usize)>,
-    /// Line of the group, for errors.
-    pub line: usize,
+    /// Patterns of services.
+    pub services: Vec<Spanned<String>>,
+    /// What distinguishes it from the other groups of the same table; empty if there are no others.
+    pub factors: Vec<Factor>,
+    /// The positions of its values, for errors.
+    pub spans: GroupSpans,
+}
+
+/// The positions of the values of a group, or of the whole group where it has no such value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupSpans {
+    pub group: Range<usize>,
+    pub contract: Range<usize>,
+    pub workload: Range<usize>,
+    pub protocols: Range<usize>,
+    /// The load, or its number of connections if that is a list.
+    pub load: Range<usize>,
+    pub capacity: Range<usize>,
+    pub rank_by: Range<usize>,
+    pub duration: Range<usize>,
 }
 
 /// When the warm-up ends.
@@ -112,11 +132,11 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
 }
 
-/// The lines of the limits, from 1; 1 for an absent limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitLines {
-    pub cpus: usize,
-    pub memory: usize,
+/// The positions of the limits; the start of the file for an absent limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitSpans {
+    pub cpus: Range<usize>,
+    pub memory: Range<usize>,
 }
 
 /// The network between generator and service.
@@ -143,61 +163,57 @@ impl Suite {
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, ConfigError> {
         let source = SourceFile::read(path)?;
         let written: SuiteToml = source.parse(FileKind::Suite)?;
-        let change = written.profile_named(&source, profile)?;
-        if written.groups.is_empty() {
-            return Err(source.invalid(
-                0..0,
-                "no `[[group]]`: add at least one, with `contract` and `services`",
-            ));
-        }
-        let defaults = GroupDefaults {
-            warm_up: change
-                .warm_up
-                .or(written.warm_up)
-                .map_or(WARM_UP, WarmUpChoice::from),
-            duration: change
-                .duration
-                .or(written.duration)
-                .map_or(DURATION, |duration| duration.0),
-            timeout: written.timeout.map_or(TIMEOUT, |duration| duration.0),
-        };
+        written.verify(&source)?;
+        let unchanged = ProfileToml::default();
+        let change = written.profile_named(&source, profile)?.unwrap_or(&unchanged);
+        let name = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let design = written
             .design
             .map_or(Design::Sequence, |design| design.with(written.interleaved));
-        let starts = starts(
-            &source,
-            change.starts.as_ref().or(written.starts.as_ref()),
-            design,
-        )?;
+        let starts = change.starts.as_ref().or(written.starts.as_ref());
+        let reader = GroupReader {
+            source: &source,
+            suite: &written,
+            profile,
+            warm_up: change
+                .warm_up
+                .as_ref()
+                .or(written.warm_up.as_ref())
+                .map_or(WARM_UP, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
+            duration: change
+                .duration
+                .or(written.duration)
+                .map_or(DURATION, PositiveDuration::get),
+        };
         let mut groups = Vec::new();
         for group in &written.groups {
-            groups.extend(groups_of(&source, group, profile, defaults)?);
+            groups.extend(reader.groups_of(group)?);
         }
         Ok(Self {
-            name: path
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-                .unwrap_or_default(),
+            title: written.title.clone().unwrap_or_else(|| name.clone()),
+            name,
             profile: profile.map(str::to_owned),
-            profiles: written.profile.keys().map(|key| key.get_ref().clone()).collect(),
-            rounds: rounds(&source, change.rounds.as_ref().or(written.rounds.as_ref()))?,
-            confidence: share(&source, "confidence", written.confidence.as_ref())?.unwrap_or(CONFIDENCE),
-            precision: share(&source, "precision", written.precision.as_ref())?,
-            tie: share(&source, "tie", written.tie.as_ref())?,
+            profiles: written.profiles().into_iter().map(str::to_owned).collect(),
+            rounds: change.rounds.or(written.rounds).map_or(ROUNDS, NonZeroU32::get),
+            confidence: written.confidence.unwrap_or(CONFIDENCE),
+            precision: written.precision,
+            equivalence: written.equivalence,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             design,
             interleaved: DesignToml::Interleaved.with(written.interleaved),
-            starts,
+            starts: starts.map_or(Starts::Fresh, |starts| *starts.get_ref()),
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
-            limit_lines: written.limits.lines(&source),
+            limit_spans: written.limits.spans(),
             address: written.address.resolve(&source)?,
             network: written
                 .network
                 .as_ref()
                 .map(|network| network.resolve(&source))
                 .transpose()?,
-            title: written.title,
             groups,
             source,
         })
@@ -205,231 +221,108 @@ impl Suite {
 }
 
 impl SuiteToml {
-    fn profile_named(&self, source: &SourceFile, name: Option<&str>) -> Result<ProfileToml, ConfigError> {
-        let names: Vec<&str> = self.profile.keys().map(|key| key.get_ref().as_str()).collect();
-        for group in &self.groups {
-            if let Some(key) = group
-                .get_ref()
-                .profile
-                .keys()
-                .find(|key| !names.contains(&key.get_ref().as_str()))
-            {
-                let message = format!(
-                    "profile `{}` of the group: {}",
-                    key.get_ref(),
-                    suggest(names, key.get_ref())
-                );
-                return Err(source.invalid(key.span(), message));
-            }
+    /// What a profile changes; `None`: nothing.
+    fn profile_named(
+        &self,
+        source: &SourceFile,
+        name: Option<&str>,
+    ) -> Result<Option<&ProfileToml>, ConfigError> {
+        let Some(name) = name else { return Ok(None) };
+        let known = self.profiles();
+        if known.contains(&name) {
+            return Ok(self.profile.get(name));
         }
-        let Some(name) = name else {
-            return Ok(ProfileToml::default());
-        };
-        let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
-        found
-            .map(|(_, profile)| profile.clone())
-            .ok_or_else(|| ConfigError::Unknown {
-                kind: "profile",
-                name: name.to_owned(),
-                allowed: format!("{}: {}", source.path.display(), suggest(names, name)),
-            })
+        Err(ConfigError::Unknown {
+            kind: "profile",
+            name: name.to_owned(),
+            allowed: format!("{}: {}", source.path.display(), suggest(known, name)),
+        })
     }
 }
 
-#[derive(Clone, Copy)]
-struct GroupDefaults {
+/// Reads groups, with the settings of the suite for what they leave out.
+struct GroupReader<'a> {
+    source: &'a SourceFile,
+    suite: &'a SuiteToml,
+    profile: Option<&'a str>,
     warm_up: WarmUpChoice,
     duration: Duration,
-    timeout: Duration,
 }
 
-/// The group as written, once for each of its loads.
-fn groups_of(
-    source: &SourceFile,
-    spanned: &Spanned<GroupToml>,
-    profile: Option<&str>,
-    defaults: GroupDefaults,
-) -> Result<Vec<SuiteGroup>, ConfigError> {
-    let written = spanned.get_ref();
-    let change = profile
-        .and_then(|name| written.profile.iter().find(|(key, _)| key.get_ref() == name))
-        .map(|(_, v)| v);
-    let services = change
-        .and_then(|change| change.services.as_ref())
-        .unwrap_or(&written.services);
-    if services.is_empty() {
-        return Err(source.invalid(
-            spanned.span(),
-            "`services` is empty: add at least one, `\"*\"` for all",
-        ));
-    }
-    if written.protocols.as_ref().is_some_and(Vec::is_empty) {
-        return Err(source.invalid(
-            spanned.span(),
-            "`protocols` is empty: add at least one of `http1`, `http2`, `grpc`, `websocket`, or remove it",
-        ));
-    }
-    let load = change
-        .and_then(|change| change.load.as_ref())
-        .or(written.load.as_ref());
-    let load_line = source.line(load.map_or_else(|| spanned.span(), Spanned::span));
-    let search = change
-        .and_then(|change| change.capacity.as_ref())
-        .or(written.capacity.as_ref())
-        .map(|capacity| capacity.get_ref().resolve(source, capacity.span()))
-        .transpose()?;
-    let loads: Vec<Option<Load>> = match load {
-        Some(load) => loads(source, load)?.into_iter().map(Some).collect(),
-        None => vec![None],
-    };
-    let warm_up = change.and_then(|change| change.warm_up).or(written.warm_up);
-    let duration = change.and_then(|change| change.duration).or(written.duration);
-    let services = services
-        .iter()
-        .map(|name| (name.get_ref().clone(), source.line(name.span())))
-        .collect();
-    let group = SuiteGroup {
-        contract: written.contract.clone(),
-        workload: written.workload.clone(),
-        protocols: written.protocols.clone().unwrap_or_else(|| vec![Protocol::Http1]),
-        load: None,
-        load_line,
-        search,
-        rank_by: written
-            .rank_by
-            .as_ref()
-            .map(|rank_by| (*rank_by.get_ref(), source.line(rank_by.span()))),
-        warm_up: warm_up.map_or(defaults.warm_up, WarmUpChoice::from),
-        duration: duration.map_or(defaults.duration, |duration| duration.0),
-        timeout: written.timeout.map_or(defaults.timeout, |duration| duration.0),
-        services,
-        line: source.line(spanned.span()),
-    };
-    let loaded = |load| SuiteGroup {
-        load,
-        ..group.clone()
-    };
-    Ok(loads.into_iter().map(loaded).collect())
-}
-
-fn rounds(source: &SourceFile, written: Option<&Spanned<u32>>) -> Result<u32, ConfigError> {
-    match written {
-        Some(rounds) if *rounds.get_ref() == 0 => {
-            Err(source.invalid(rounds.span(), "`rounds` is 0: give at least 1"))
-        }
-        other => Ok(other.map_or(ROUNDS, |rounds| *rounds.get_ref())),
-    }
-}
-
-fn starts(source: &SourceFile, written: Option<&Spanned<Starts>>, design: Design) -> Result<Starts, ConfigError> {
-    match written {
-        Some(starts) if *starts.get_ref() == Starts::Shared && design != Design::Sequence => {
-            let message = "`starts = \"shared\"` with `design = \"turns\"`: `turns` start all services of a group again; remove one of the two";
-            Err(source.invalid(starts.span(), message))
-        }
-        other => Ok(other.map_or(Starts::Fresh, |starts| *starts.get_ref())),
-    }
-}
-
-fn share(source: &SourceFile, key: &str, value: Option<&Spanned<f64>>) -> Result<Option<f64>, ConfigError> {
-    match value {
-        Some(value) if *value.get_ref() <= 0.0 || *value.get_ref() >= 1.0 => {
-            let message = format!(
-                "`{key}` is {}: give a share between 0 and 1, such as 0.02",
-                value.get_ref()
-            );
-            Err(source.invalid(value.span(), message))
-        }
-        other => Ok(other.map(|value| *value.get_ref())),
-    }
-}
-
-/// The key of a load that may hold a list: `connections = [16, 64, 256]` is a load for each number, and a group for each load.
-const CONNECTIONS: &str = "connections";
-
-/// The loads of the table, in the written order.
-fn loads(source: &SourceFile, written: &Spanned<Table>) -> Result<Vec<Load>, ConfigError> {
-    let refused = |problem: String| source.invalid(written.span(), problem);
-    let table = written.get_ref();
-    let Some(Value::Array(levels)) = table.get(CONNECTIONS) else {
-        return Ok(vec![load(table).map_err(refused)?]);
-    };
-    if table.get("kind").and_then(Value::as_str) != Some("closed") {
-        return Err(refused(
-            "`load`: `connections` is a list, which only a closed load may have: give one number".to_owned(),
-        ));
-    }
-    if levels.is_empty() {
-        return Err(refused(
-            "`load`: `connections` is empty: add at least one number, such as [16, 64, 256]".to_owned(),
-        ));
-    }
-    if let Some((_, twice)) = levels
-        .iter()
-        .enumerate()
-        .find(|(place, level)| levels[..*place].contains(level))
-    {
-        return Err(refused(format!(
-            "`load`: `connections` contains {twice} twice: give each number once"
-        )));
-    }
-    let one = |level: &Value| {
-        let mut table = table.clone();
-        table.insert(CONNECTIONS.to_owned(), level.clone());
-        load(&table).map_err(refused)
-    };
-    levels.iter().map(one).collect()
-}
-
-fn load(table: &Table) -> Result<Load, String> {
-    let written = LoadText::deserialize(table.clone());
-    let written = written.map_err(|error| error.message().trim().replace('\n', "; "))?;
-    Load::try_from(written).map_err(|error| format!("`load`: {error}"))
-}
-
-/// The metric by which the services of a group are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RankBy {
-    /// Valid replies per second.
-    Goodput,
-    /// Complete sequences per second.
-    Sequences,
-    /// Median response time.
-    P50,
-    /// 99th percentile of the response time.
-    P99,
-    /// CPU time of the service per request.
-    Cpu,
-}
-
-impl RankBy {
-    /// The metric's key in reports.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput_per_s",
-            Self::Sequences => "sequences_per_s",
-            Self::P50 => "response_time_ns_p50",
-            Self::P99 => "response_time_ns_p99",
-            Self::Cpu => "cpu_ns_per_request",
-        }
-    }
-
-    /// Why services cannot be ranked by this metric under a load, if so.
-    pub(crate) fn refused(self, load: &Load, searches: bool, is_sequence: bool) -> Option<&'static str> {
-        let is_closed = matches!(load, Load::Closed { .. });
-        match self {
-            Self::Goodput | Self::Sequences if !is_closed && !searches => Some(
-                "the rate of requests is the same for all services: remove it to rank by the 99th percentile, or write \"p50\" or \"cpu\"",
-            ),
-            Self::Sequences if !is_sequence => {
-                Some("the workload is not a sequence: remove it to rank by goodput, or write \"goodput\"")
+impl GroupReader<'_> {
+    /// A group for each combination of the lists of a table.
+    fn groups_of(&self, spanned: &Spanned<GroupToml>) -> Result<Vec<SuiteGroup>, ConfigError> {
+        let (written, suite) = (spanned.get_ref(), self.suite);
+        let change = self.profile.and_then(|name| written.profile.get(name));
+        let services = change.and_then(|change| change.services.as_ref());
+        let services = services.or(written.services.as_ref()).or(suite.services.as_ref());
+        let protocols = written.protocols.as_ref().or(suite.protocols.as_ref());
+        let load = change.and_then(|change| change.load.as_ref());
+        let load = load.or(written.load.as_ref()).or(suite.load.as_ref());
+        let search = change.and_then(|change| change.capacity.as_ref());
+        let search = search.or(written.capacity.as_ref());
+        let warm_up = change.and_then(|change| change.warm_up.as_ref());
+        let warm_up = warm_up.or(written.warm_up.as_ref());
+        let duration = change.and_then(|change| change.duration.as_ref());
+        let duration = duration.or(written.duration.as_ref());
+        let whole = spanned.span();
+        let group = SuiteGroup {
+            contract: written.contract.get_ref().clone(),
+            workload: None,
+            protocols: protocols.map_or_else(|| vec![Protocol::Http1], |protocols| protocols.get_ref().clone()),
+            load: None,
+            search: search.map(|capacity| CapacityToml::search(capacity.get_ref())),
+            rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
+            warm_up: warm_up.map_or(self.warm_up, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
+            duration: duration.map_or(self.duration, |duration| duration.get_ref().get()),
+            timeout: written.timeout.or(suite.timeout).map_or(TIMEOUT, PositiveDuration::get),
+            services: services.cloned().unwrap_or_default(),
+            factors: Vec::new(),
+            spans: GroupSpans {
+                contract: written.contract.span(),
+                workload: span_or(written.workload.as_ref(), &whole),
+                protocols: span_or(protocols, &whole),
+                load: span_or(load, &whole),
+                capacity: span_or(search, &whole),
+                rank_by: span_or(written.rank_by.as_ref(), &whole),
+                duration: span_or(duration, &whole),
+                group: whole,
+            },
+        };
+        let workloads = match &written.workload {
+            None => vec![None],
+            Some(names) => OneOrMore::each(names).into_iter().map(Some).collect(),
+        };
+        let loads = match load {
+            None => vec![None],
+            Some(load) => matrix::loads(load.get_ref()).into_iter().map(Some).collect(),
+        };
+        let mut groups = Vec::new();
+        for workload in &workloads {
+            for load in &loads {
+                let mut group = group.clone();
+                if let Some((name, several)) = workload {
+                    group.workload = Some(name.get_ref().clone());
+                    group.spans.workload = name.span();
+                    let factor = several.then(|| Factor::Workload(name.get_ref().clone()));
+                    group.factors.extend(factor);
+                }
+                if let Some((load, factors)) = load {
+                    if factors.iter().any(|factor| matches!(factor, Factor::Connections(_))) {
+                        group.spans.load = load.connections().map_or(group.spans.load, Spanned::span);
+                    }
+                    group.load = Some(self.load(load.clone())?);
+                    group.factors.extend(factors.iter().cloned());
+                }
+                groups.push(group);
             }
-            Self::P50 | Self::P99 if searches => Some(
-                "each service is loaded at its highest sustainable rate: remove it to rank by goodput, or write \"cpu\"",
-            ),
-            _ => None,
         }
+        Ok(groups)
+    }
+
+    fn load(&self, written: crate::load_table::LoadToml) -> Result<Load, ConfigError> {
+        let load = Load::try_from(written);
+        load.map_err(|LoadFault { span, message, help }| self.source.invalid_with(span, message, help))
     }
 }
 

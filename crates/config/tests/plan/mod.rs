@@ -1,5 +1,8 @@
 //! Catalogues and suites, from files to plans.
 
-mod files;
+mod checkout;
+mod groups;
 mod repository;
+mod suite_errors;
 mod suites;
+mod trials;
