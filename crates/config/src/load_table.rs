@@ -1,6 +1,7 @@
 //! The table of a load, as workloads of contracts and groups of suites have it: `{ kind = "closed", connections = 64 }`.
 
-use crate::format::Spanned;
+use crate::ConfigError;
+use crate::format::{SourceFile, Spanned};
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error as _};
@@ -259,9 +260,9 @@ const BACKLOG: u64 = 1_000_000;
 /// A load whose keys contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoadFault {
-    pub(crate) span: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) help: String,
+    span: Range<usize>,
+    message: String,
+    help: String,
 }
 
 impl TryFrom<LoadToml> for Load {
@@ -319,6 +320,14 @@ impl TryFrom<LoadToml> for Load {
     }
 }
 
+impl LoadToml {
+    /// The load, or the error at the keys that contradict each other.
+    pub(crate) fn resolve(self, source: &SourceFile) -> Result<Load, ConfigError> {
+        let load = Load::try_from(self);
+        load.map_err(|LoadFault { span, message, help }| source.invalid_with(span, message, help))
+    }
+}
+
 fn profile(
     from: Rate,
     ramp: Option<RampToml>,
@@ -369,8 +378,7 @@ fn whole_rooms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ConfigError;
-    use crate::format::{FileKind, SourceFile};
+    use crate::format::FileKind;
     use std::path::Path;
 
     #[derive(Deserialize, JsonSchema)]
@@ -382,10 +390,7 @@ mod tests {
         let source = SourceFile::new(Path::new("f.toml"), format!("load = {text}"));
         let file: Result<File, ConfigError> = source.parse(FileKind::Sequence);
         let file = file.map_err(|error| error.to_string())?;
-        Load::try_from(file.load.into_inner()).map_err(|fault| {
-            let LoadFault { span, message, help } = fault;
-            source.invalid_with(span, message, help).to_string()
-        })
+        file.load.into_inner().resolve(&source).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -15,7 +15,6 @@ mod expect;
 pub mod formula;
 mod job;
 mod load_model;
-mod load_text;
 mod objective;
 mod partition;
 mod request;
@@ -35,7 +34,6 @@ pub use job::{
     TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
-pub use load_text::{LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use request::grpc;

@@ -180,14 +180,8 @@ impl Contract {
     /// A workload's name and load; those of the first workload if no name is given.
     pub fn load_of(&self, workload: Option<&str>) -> Result<(String, Load), ConfigError> {
         let (name, written) = self.written_workload(workload)?;
-        let load = written.get_ref().load.clone();
-        let span = load.span();
-        Load::try_from(load.into_inner())
-            .map(|load| (name.to_owned(), load))
-            .map_err(|error| {
-                self.file
-                    .invalid(span, error.to_string())
-            })
+        let load = written.get_ref().load.get_ref().clone();
+        Ok((name.to_owned(), load.resolve(&self.file)?))
     }
 
     /// Whether a workload is a sequence of requests.

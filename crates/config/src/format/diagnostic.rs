@@ -56,11 +56,6 @@ impl Diagnostic {
             text: if *span == (0..0) { String::new() } else { line.to_owned() },
         }
     }
-
-    /// An error of a whole file.
-    pub(crate) fn of_file(path: &Path, message: impl Into<String>, help: Option<String>) -> Self {
-        Self::new(path, "", &(0..0), message, help)
-    }
 }
 
 /// The last boundary of a character at or before a byte.

@@ -10,7 +10,7 @@ pub(crate) use written::{LimitsToml, SuiteToml};
 
 use crate::format::{FileKind, SourceFile, Spanned};
 use crate::format::suggestion::suggest;
-use crate::load_table::{LoadFault, PositiveDuration};
+use crate::load_table::PositiveDuration;
 use crate::{Address, ConfigError};
 use matrix::OneOrMore;
 use prony_load::{Load, Protocol, Search};
@@ -311,18 +311,13 @@ impl GroupReader<'_> {
                     if factors.iter().any(|factor| matches!(factor, Factor::Connections(_))) {
                         group.spans.load = load.connections().map_or(group.spans.load, Spanned::span);
                     }
-                    group.load = Some(self.load(load.clone())?);
+                    group.load = Some(load.clone().resolve(self.source)?);
                     group.factors.extend(factors.iter().cloned());
                 }
                 groups.push(group);
             }
         }
         Ok(groups)
-    }
-
-    fn load(&self, written: crate::load_table::LoadToml) -> Result<Load, ConfigError> {
-        let load = Load::try_from(written);
-        load.map_err(|LoadFault { span, message, help }| self.source.invalid_with(span, message, help))
     }
 }
 

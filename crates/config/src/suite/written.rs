@@ -3,9 +3,9 @@
 use super::matrix::{LoadsToml, OneOrMore, loads};
 use super::{Design, LimitSpans, Limits, Network, RankBy, Starts, WarmUpChoice};
 use crate::format::{Faults, SourceFile, Spanned};
-use crate::load_table::{LoadFault, PositiveDuration};
+use crate::load_table::PositiveDuration;
 use crate::{Address, ConfigError};
-use prony_load::{DurationText, Load, Objective, Protocol, Rate, Search};
+use prony_load::{DurationText, Objective, Protocol, Rate, Search};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -355,8 +355,7 @@ fn verified_warm_up(source: &SourceFile, written: Option<&Spanned<WarmUpToml>>) 
 fn verified_load(source: &SourceFile, written: Option<&Spanned<LoadsToml>>) -> Result<(), ConfigError> {
     let mut faults = Faults::default();
     for (load, _) in written.iter().flat_map(|written| loads(written.get_ref())) {
-        let load = Load::try_from(load);
-        faults.keep(load.map_err(|LoadFault { span, message, help }| source.invalid_with(span, message, help)));
+        faults.keep(load.resolve(source));
     }
     faults.or(())
 }

@@ -36,7 +36,7 @@ debian = ["golang-go"]
 "#;
 
 /// Services of two names in one group.
-pub const SUITE: &str = r#"title = "A suite"
+pub(crate) const SUITE: &str = r#"title = "A suite"
 rounds = 3
 
 [[group]]
@@ -46,10 +46,10 @@ services = ["go-one", "go-two/*"]
 "#;
 
 /// A checkout with the project's own contracts and two services.
-pub struct Checkout(pub TempDir);
+pub(crate) struct Checkout(TempDir);
 
 impl Checkout {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
         for ours in ["contracts", "backing-services"] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
@@ -63,28 +63,32 @@ impl Checkout {
         checkout
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::create_dir_all(self.path(name).parent().expect("a folder")).expect("a folder");
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    pub fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, ConfigError> {
-        let catalogue = Catalogue::read(self.0.path())?;
+    pub(crate) fn catalogue(&self) -> Result<Catalogue, ConfigError> {
+        Catalogue::read(self.0.path())
+    }
+
+    pub(crate) fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, ConfigError> {
+        let catalogue = self.catalogue()?;
         let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
         Plan::of(&catalogue, &suite, wishes)
     }
 
     /// The suite as it is read.
-    pub fn suite(&self, profile: Option<&str>) -> Result<Suite, ConfigError> {
+    pub(crate) fn suite(&self, profile: Option<&str>) -> Result<Suite, ConfigError> {
         Suite::read(&self.path("suites/a.toml"), profile)
     }
 
     /// The error message, without the temporary folder.
-    pub fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         let error = self.plan(&PlanOverrides::default()).expect_err("an error");
         error
             .to_string()

@@ -1,17 +1,22 @@
 //! What groups of suites are: matrices, settings for all groups, profiles, former names, and the outline of a plan.
 
 use super::checkout::{Checkout, SUITE};
-use prony_config::format::SourceFile;
-use prony_config::{Design, Factor, Plan, PlanOverrides, RankBy, Suite, WarmUpChoice};
+use prony_config::format::{SourceFile, Spanned};
+use prony_config::{Catalogue, Design, Factor, Plan, PlanOverrides, RankBy, Suite, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use std::path::Path;
+use std::sync::LazyLock;
+
+/// The services and contracts of all suites here.
+static CATALOGUE: LazyLock<Catalogue> =
+    LazyLock::new(|| Checkout::new().catalogue().unwrap_or_else(|error| panic!("{error}")));
 
 fn plan(text: &str) -> Plan {
-    let checkout = Checkout::new();
-    checkout.write("suites/a.toml", text);
-    checkout
-        .plan(&PlanOverrides::default())
-        .unwrap_or_else(|error| panic!("{text}\n{error}"))
+    plan_with(text, &PlanOverrides::default())
+}
+
+fn plan_with(text: &str, wishes: &PlanOverrides) -> Plan {
+    Plan::of(&CATALOGUE, &suite(text, None), wishes).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
 fn suite(text: &str, profile: Option<&str>) -> Suite {
@@ -49,16 +54,9 @@ fn a_group_says_what_it_is_ranked_by() {
         design: Some(Design::interleaved()),
         ..PlanOverrides::default()
     };
-    let checkout = Checkout::new();
-    checkout.write(
-        "suites/a.toml",
-        &SUITE.replace("load = ", "rank_by = \"goodput\"\nload = "),
-    );
-    assert_eq!(checkout.plan(&interleaved).expect("a plan").groups[0].rank_by, None);
-    assert_eq!(
-        checkout.plan(&PlanOverrides::default()).expect("a plan").groups[0].rank_by,
-        Some(RankBy::Goodput)
-    );
+    let text = SUITE.replace("load = ", "rank_by = \"goodput\"\nload = ");
+    assert_eq!(plan_with(&text, &interleaved).groups[0].rank_by, None);
+    assert_eq!(plan(&text).groups[0].rank_by, Some(RankBy::Goodput));
 }
 
 #[test]
@@ -271,7 +269,7 @@ fn meaning(suite: &Suite) -> String {
     let groups: Vec<String> = std::mem::take(&mut suite.groups)
         .iter()
         .map(|group| {
-            let services: Vec<&String> = group.services.iter().map(|name| name.get_ref()).collect();
+            let services: Vec<&String> = group.services.iter().map(Spanned::get_ref).collect();
             format!(
                 "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {services:?}",
                 group.contract,

@@ -1,20 +1,28 @@
 //! Suites with every kind of mistake, and the errors of each: where it is, what is wrong, and what to do.
 
 use super::checkout::{Checkout, SUITE};
-use prony_config::format::Diagnostics;
-use prony_config::{ConfigError, PlanOverrides};
+use prony_config::format::{Diagnostic, Diagnostics};
+use prony_config::{Catalogue, ConfigError, Plan, PlanOverrides, Suite};
+use std::sync::LazyLock;
+
+/// The services and contracts of all suites here.
+static CATALOGUE: LazyLock<Catalogue> =
+    LazyLock::new(|| Checkout::new().catalogue().unwrap_or_else(|error| panic!("{error}")));
 
 /// The errors of a suite, one a line: `line:column-end message / help`.
 fn errors(text: &str) -> Vec<String> {
-    let checkout = Checkout::new();
-    checkout.write("suites/a.toml", text);
-    let error = checkout.plan(&PlanOverrides::default()).expect_err(text);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("a.toml");
+    std::fs::write(&file, text).expect("written");
+    let suite = Suite::read(&file, None);
+    let plan = suite.and_then(|suite| Plan::of(&CATALOGUE, &suite, &PlanOverrides::default()));
+    let error = plan.expect_err(text);
     let ConfigError::Files(Diagnostics(found)) = error else {
         panic!("{text}: {error}")
     };
-    let one = |one: &prony_config::format::Diagnostic| {
-        assert!(one.path.ends_with("suites/a.toml"), "{one}");
-        let help = one.help.iter().map(|help| format!(" / {help}")).collect::<String>();
+    let one = |one: &Diagnostic| {
+        assert!(one.path.ends_with("a.toml"), "{one}");
+        let help = one.help.as_deref().map_or_else(String::new, |help| format!(" / {help}"));
         format!("{}:{}-{} {}{help}", one.line, one.column, one.end_column, one.message)
     };
     found.iter().map(one).collect()
@@ -110,9 +118,9 @@ fn names() {
         ("\"go-one\"", "\"go-on\"", "7:13-20 no service `go-on` / did you mean `go-one`?"),
         ("\"go-two/*\"", "\"go-two/era\"", "7:23-35 no service `go-two/era` / variants: known are current, single"),
         ("contract = \"hello\"", "contract = \"hallo\"", "5:12-19 no contract `hallo` / did you mean `hello`?"),
-        ("load = {", "workload = \"helo\"\nload = {", "6:12-18 contract `hello` has no workload `helo` / known are hello"),
+        ("load = {", "workload = \"helo\"\nload = {", "6:12-18 contract `hello` has no workload `helo` / did you mean `hello`?"),
         ("load = {", "protocols = [\"grpc\"]\nload = {", "6:13-21 contract `hello` is not available over grpc / known are http1, http2"),
-        ("load = {", "protocols = [\"http\"]\nload = {", "6:14-20 `protocols` is \"http\" / did you mean `http1`?"),
+        ("load = {", "protocols = [\"https\"]\nload = {", "6:14-21 `protocols` is \"https\" / did you mean `http1`?"),
         ("load = {", "protocols = []\nload = {", "6:13-15 `protocols` is empty: give at least one"),
         ("load = {", "rank_by = \"speed\"\nload = {", "6:11-18 `rank_by` is \"speed\" / known are cpu, goodput, p50, p75, p90, p95, p99, p99.9, p99.99, sequences"),
         ("load = {", "rank_by = \"sequences\"\nload = {", "6:11-22 `rank_by` is \"sequences\", but the workload is not a sequence / remove it to rank by goodput, or write \"goodput\""),
@@ -205,7 +213,7 @@ services = ["go-one"]
     assert_eq!(
         found,
         [
-            "3:22-28 contract `hello` has no workload `helo` / known are hello",
+            "3:22-28 contract `hello` has no workload `helo` / did you mean `hello`?",
             "4:13-20 no service `go-on` / did you mean `go-one`?",
             "4:32-40 no service `go-tow` / did you mean `go-two`?",
             "6:12-19 no contract `hallo` / did you mean `hello`?",

@@ -50,6 +50,12 @@ impl ExpectToml {
             || events.is_some_and(|events| events.each.message.is_some())
     }
 
+    /// Whether it accepts the same statuses as another expectation. A limit of time alone says nothing of a status.
+    pub(super) fn has_status_of(&self, other: &Self) -> bool {
+        let grpc = |expect: &Self| expect.grpc_status.as_ref().map_or("OK", |name| name.get_ref()).to_owned();
+        self.is_only_within() || (self.statuses() == other.statuses() && grpc(self) == grpc(other))
+    }
+
     /// The accepted statuses; 200 by default.
     fn statuses(&self) -> Vec<u16> {
         self.status

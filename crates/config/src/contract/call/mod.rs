@@ -35,8 +35,6 @@ pub(crate) struct Call<'a> {
     pub(crate) written: CallToml,
     /// Whether the call uses keys that only HTTP has.
     http_only: bool,
-    /// Captures of its operation that a call with an expectation of its own inherits: only what later calls use is captured.
-    optional: BTreeSet<String>,
     /// The operations that must be called before.
     pub(crate) needs: Vec<Spanned<String>>,
     span: Range<usize>,
@@ -55,8 +53,6 @@ impl Contract {
         let changes_grpc =
             own.grpc.is_some() || own.message.is_some() || own.messages.is_some() || own.deadline.is_some();
         let operation = own.operation.take();
-        let has_own_expect = own.expect.is_some() || own.http.is_some() || own.grpc.is_some();
-        let mut optional = BTreeSet::new();
         let mut needs = Vec::new();
         if let Some(name) = &operation {
             let base = self.written.operation.get(name.get_ref()).ok_or_else(|| {
@@ -65,14 +61,8 @@ impl Contract {
                 let message = format!("there is no operation `{}`", name.get_ref());
                 self.file.invalid_with(name.span(), message, help)
             })?;
-            if has_own_expect {
-                optional.extend(base.get_ref().capture.keys().cloned());
-            }
             needs.clone_from(&base.get_ref().needs);
             complete(&mut own, base.get_ref().into());
-        }
-        if let Some(own) = call.get_ref().capture.as_ref() {
-            optional.retain(|name| !own.contains_key(name));
         }
         for (name, token) in &self.tokens.shared {
             let source = || Spanned::new(call.span(), SourceToml::One(token.as_str().into()));
@@ -95,7 +85,6 @@ impl Contract {
         Ok(Call {
             contract: self,
             http_only: changes_http && !changes_grpc,
-            optional,
             needs,
             written: own,
             span: call.span(),
@@ -116,6 +105,9 @@ fn complete(own: &mut CallToml, base: CallToml) {
     own.message = own.message.take().or(base.message);
     own.messages = own.messages.take().or(base.messages);
     own.deadline = own.deadline.or(base.deadline);
+    // A reply with another status has other content: nothing of the operation's is captured from it.
+    let is_other = own.expect.as_ref().zip(base.expect.as_ref());
+    let is_other = is_other.is_some_and(|(own, base)| !own.get_ref().has_status_of(base.get_ref()));
     own.expect = match (own.expect.take(), base.expect) {
         // A limit of time alone does not replace the expectation.
         (Some(only), Some(base)) if only.get_ref().is_only_within() => {
@@ -126,7 +118,8 @@ fn complete(own: &mut CallToml, base: CallToml) {
         (own, base) => own.or(base),
     };
     own.capture = match (own.capture.take(), base.capture) {
-        (Some(own), _) if own.is_empty() => Some(own),
+        (Some(own), _) if own.is_empty() || is_other => Some(own),
+        (None, _) if is_other => None,
         (Some(own), Some(base)) => Some(base.into_iter().chain(own).collect()),
         (own, base) => own.or(base),
     };
@@ -186,15 +179,6 @@ impl Call<'_> {
     /// The names of the values that are captured from the reply.
     pub(crate) fn captured_names(&self) -> impl Iterator<Item = &str> {
         self.captures().map(|(name, _)| name.as_str())
-    }
-
-    /// Drops captures that were inherited by a call with an expectation of its own, and that `later` does not use: such a reply
-    /// may be an error without the value.
-    pub(crate) fn drop_unused_captures(&mut self, later: &BTreeSet<String>) {
-        let optional = std::mem::take(&mut self.optional);
-        if let Some(captures) = &mut self.written.capture {
-            captures.retain(|name, _| !optional.contains(name) || later.contains(name));
-        }
     }
 
     /// Every placeholder must have a value, and each of the call's own values a placeholder.

@@ -9,7 +9,6 @@ pub use single::SingleCall;
 
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
 use crate::contract::source::{SourceToml, ValueGenerator, text_of};
-use crate::contract::template::mentioned;
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
 use crate::format::suggestion::suggest;
@@ -125,10 +124,9 @@ impl Contract {
         operation: &Spanned<OperationToml>,
         protocols: &[Protocol],
     ) -> Result<(), ConfigError> {
-        let call = Spanned::new(operation.span(), operation.get_ref().into());
         let captured = self.captured_before(name)?;
-        self.call(&call)?
-            .verify(&call.get_ref().with, &captured, protocols)
+        self.call_of(name)?
+            .verify(&operation.get_ref().with, &captured, protocols)
     }
 
     fn verify_case(&self, case: &Spanned<CaseToml>, protocols: &[Protocol]) -> Result<(), ConfigError> {
@@ -214,11 +212,6 @@ impl Contract {
                 called.insert(name.get_ref());
             }
             calls.push((call, Some(one.get_ref())));
-        }
-        let mut later = BTreeSet::new();
-        for (call, _) in calls.iter_mut().rev() {
-            call.drop_unused_captures(&later);
-            call.texts(&mut |text, _| later.extend(mentioned(text)));
         }
         Ok(calls)
     }

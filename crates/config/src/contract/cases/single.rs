@@ -101,7 +101,12 @@ impl Contract {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
         };
-        self.call(&Spanned::new(written.span(), CallToml::from(written.get_ref())))
+        let span = written.span();
+        let call = CallToml {
+            operation: Some(Spanned::new(span.clone(), operation.to_owned())),
+            ..CallToml::default()
+        };
+        self.call(&Spanned::new(span, call))
     }
 
     fn names_over(&self, protocol: Protocol) -> Vec<String> {

@@ -16,7 +16,8 @@ pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany};
 
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
-use prony_load::{LoadText, Pick};
+use crate::load_table::LoadToml;
+use prony_load::Pick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -161,7 +162,7 @@ pub(crate) struct WorkloadToml {
     #[serde(default)]
     pub(crate) cookies: bool,
     /// The load, if a suite does not set another.
-    pub(crate) load: Spanned<LoadText>,
+    pub(crate) load: Spanned<LoadToml>,
 }
 
 /// A table of users: the name of a file, or a file and how the row of a user is chosen.

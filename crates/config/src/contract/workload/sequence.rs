@@ -10,11 +10,13 @@ use crate::contract::toml::{
 };
 use crate::ConfigError;
 use crate::contract::Contract;
-use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
+use prony_load::{Limits, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::SystemTime;
 use crate::format::{Spanned, SpannedValue};
+use crate::load_table::LoadToml;
 
 /// A sequence of requests for `prony load --sequence`.
 #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
@@ -116,10 +118,10 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         operation.insert(name, Spanned::new(span, completed(call)));
     }
     // The command line defines the load.
-    let load = LoadText::Closed {
-        connections: 1,
-        in_flight: 1,
-        members: None,
+    let load = LoadToml::Closed {
+        connections: Spanned::new(0..0, NonZeroU32::MIN),
+        in_flight: None,
+        room_size: None,
     };
     let workload = WorkloadToml {
         summary: String::new(),

@@ -1,7 +1,7 @@
 //! Contracts, and sequences of requests, without `format`.
 
 use super::placeholders::{Place, Source, Sources, literal, upgraded};
-use super::{Editor, Path, Step, join, key, suite};
+use super::{Editor, Path, Step, key, suite};
 use crate::format::FileKind;
 use crate::format::edit::Edit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,8 +148,17 @@ impl Editor<'_, '_> {
             let of_operation = request.operation.as_ref().and_then(|name| captures.get(name));
             let inherits = of_operation.is_some_and(|names| !names.is_empty());
             let only_within = self.keys(&expect) == ["within"];
-            if inherits && !captured && self.has(&expect) && !only_within && self.is_captured_again(&path, &captures) {
-                self.insert(&path, "capture", toml::Table::new());
+            if inherits && !captured && self.has(&expect) && !only_within {
+                let of_operation = request.operation.as_ref().map(|name| {
+                    let operation = key(&key(&[], "operation"), name);
+                    key(&operation, "expect")
+                });
+                let status = |expect: &[Step]| {
+                    ["status", "grpc_status"].map(|name| self.at(&key(expect, name)).map(|value| format!("{:?}", value.get_ref())))
+                };
+                if of_operation.is_some_and(|other| status(&other) == status(&expect)) {
+                    self.insert(&path, "capture", toml::Table::new());
+                }
             }
             self.expectation(&expect);
             // A step of a sequence file accepted 200 to 299.
@@ -162,18 +171,6 @@ impl Editor<'_, '_> {
                 }
             }
         }
-    }
-
-    /// Whether an earlier call of the same case captured a value of the same operation, which a later call uses.
-    fn is_captured_again(&self, call: &[Step], captures: &BTreeMap<String, BTreeSet<String>>) -> bool {
-        let (Some(Step::Index(index)), Some(list)) = (call.last(), call.get(..call.len() - 1)) else {
-            return false;
-        };
-        (0..*index).any(|before| {
-            let before = key(&join(list, Step::Index(before)), "operation");
-            let operation = self.text(&before);
-            operation.is_some_and(|name| captures.get(&name).is_some_and(|names| !names.is_empty()))
-        })
     }
 
     fn script(&mut self, script: &[Step]) {
@@ -258,7 +255,7 @@ impl Editor<'_, '_> {
     fn fill(&mut self) {
         let everywhere = self.everywhere();
         let operations = key(&[], "operation");
-        let of_operations: BTreeMap<String, Sources> = self
+        let mut of_operations: BTreeMap<String, Sources> = self
             .keys(&operations)
             .into_iter()
             .map(|name| {
@@ -266,8 +263,18 @@ impl Editor<'_, '_> {
                 (name, with)
             })
             .collect();
+        for (operation, with) in self.replacements() {
+            let Some(own) = of_operations.get_mut(&operation) else {
+                continue;
+            };
+            for (name, source) in self.sources(&with) {
+                own.entry(name).and_modify(|own| own.add(source));
+            }
+        }
         let overridden = self.overridden();
-        let claimed = self.claimed();
+        // Names that something else than texts of requests uses, or that captured values replace.
+        let mut claimed = self.claimed();
+        claimed.extend(everywhere.keys().cloned());
         for request in self.requests() {
             let mut sources = everywhere.clone();
             let own_name = match request.path.as_slice() {
@@ -278,7 +285,10 @@ impl Editor<'_, '_> {
                 sources.extend(of_operation.clone());
             }
             let with = key(&request.path, "with");
-            let own = self.sources(&with);
+            let own = match own_name.as_ref().and_then(|name| of_operations.get(name)) {
+                Some(own) => own.clone(),
+                None => self.sources(&with),
+            };
             sources.extend(own.clone());
             // A row that calls may replace keeps its name: `with = { id = "{order.id}" }`.
             let kept: BTreeSet<String> = own
@@ -364,28 +374,28 @@ impl Editor<'_, '_> {
 
     /// The placeholders of operations that calls and steps replace.
     fn overridden(&self) -> BTreeSet<(String, String)> {
-        let mut found = BTreeSet::new();
-        let mut note = |operation: Option<String>, names: Vec<String>| {
-            for name in names {
-                if let Some(operation) = &operation {
-                    found.insert((operation.clone(), name));
-                }
-            }
-        };
-        for request in self.requests() {
-            let names = self.keys(&key(&request.path, "with"));
-            note(request.operation, names);
-        }
+        let replaced = self.replacements().into_iter();
+        replaced
+            .flat_map(|(operation, with)| {
+                let names = self.keys(&with).into_iter();
+                names.map(move |name| (operation.clone(), name))
+            })
+            .collect()
+    }
+
+    /// The tables of values of calls and steps, each with the operation that is called.
+    fn replacements(&self) -> Vec<(String, Path)> {
+        let mut callers: Vec<Path> = self.requests().into_iter().map(|request| request.path).collect();
         let workloads = key(&[], "workload");
         for workload in self.keys(&workloads) {
             for steps in ["mix", "sequence"] {
-                for step in self.items(&key(&key(&workloads, &workload), steps)) {
-                    let operation = self.text(&key(&step, "operation"));
-                    note(operation, self.keys(&key(&step, "with")));
-                }
+                callers.extend(self.items(&key(&key(&workloads, &workload), steps)));
             }
         }
-        found
+        callers
+            .into_iter()
+            .filter_map(|path| Some((self.text(&key(&path, "operation"))?, key(&path, "with"))))
+            .collect()
     }
 
     fn sources(&self, with: &[Step]) -> Sources {

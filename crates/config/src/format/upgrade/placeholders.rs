@@ -9,14 +9,31 @@ pub(super) enum Source {
     Number,
     /// Texts that are known, or hexadecimal digits.
     Texts(Vec<String>),
+    /// Numbers, and these texts.
+    Mixed(Vec<String>),
     /// A column of rows, by its new name.
     Row(String),
     /// A value of a JSON reply, whose type is that of the reply.
     CapturedJson,
     /// A text from a reply or a signed token.
     Text,
-    /// A column of a table of users.
-    Column,
+}
+
+impl Source {
+    /// The source of a placeholder that other calls fill differently.
+    pub(super) fn add(&mut self, other: Self) {
+        let texts = match (&*self, other) {
+            (Self::Texts(own), Self::Texts(texts)) => {
+                *self = Self::Texts([own.clone(), texts].concat());
+                return;
+            }
+            (Self::Number, Self::Texts(texts)) => texts,
+            (Self::Texts(texts), Self::Number) => texts.clone(),
+            (Self::Mixed(own), Self::Texts(texts)) => [own.clone(), texts].concat(),
+            _ => return,
+        };
+        *self = Self::Mixed(texts);
+    }
 }
 
 /// Where a text is.
@@ -64,8 +81,8 @@ pub(super) fn upgraded(text: &str, place: Place, has_formulas: bool, sources: &S
 fn typed(name: &str, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) => format!("{{{column}:raw}}"),
-        Some(Source::Number | Source::CapturedJson) | None => format!("{{{name}}}"),
-        Some(Source::Texts(_) | Source::Text | Source::Column) => format!("{{{name}:raw}}"),
+        Some(Source::Number | Source::CapturedJson) => format!("{{{name}}}"),
+        Some(Source::Texts(_) | Source::Mixed(_) | Source::Text) | None => format!("{{{name}:raw}}"),
     }
 }
 
@@ -74,7 +91,9 @@ fn as_text(name: &str, place: Place, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) if place == Place::Message => format!("{{{column}}}"),
         Some(Source::Row(column)) => format!("{{{column}:text}}"),
-        Some(Source::Number | Source::CapturedJson) if place == Place::Json => format!("{{{name}:text}}"),
+        Some(Source::Number | Source::Mixed(_) | Source::CapturedJson) if place == Place::Json => {
+            format!("{{{name}:text}}")
+        }
         _ => format!("{{{name}}}"),
     }
 }
@@ -130,10 +149,11 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
     let raw = place == Place::Path
         && !at_start
         && match source {
-            Some(Source::Texts(texts)) => texts
+            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts
                 .iter()
                 .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
-            Some(Source::Column | Source::Text) => true,
+            // A column of a table of users has no source here.
+            Some(Source::Text) | None => true,
             _ => false,
         };
     let form = if raw { ":raw" } else { "" };

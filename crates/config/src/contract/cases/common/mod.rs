@@ -110,12 +110,11 @@ impl Contract {
     /// Each operation that common cases call, as a call.
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ConfigError> {
         let mut calls = Vec::new();
-        for (_, operation) in crate::contract::toml::in_order(&self.written.operation) {
+        for (name, operation) in crate::contract::toml::in_order(&self.written.operation) {
             if !operation.get_ref().common_cases {
                 continue;
             }
-            let written: CallToml = operation.get_ref().into();
-            let call = self.call(&Spanned::new(operation.span(), written))?;
+            let call = self.call_of(name)?;
             if call.speaks(protocol) {
                 calls.push(call);
             }
@@ -193,7 +192,7 @@ impl ExchangeGenerator<'_> {
     fn independent(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
         let calls: Vec<Call<'_>> = calls
             .iter()
-            .filter(|call| call.needs.is_empty() && call.captured_names().next().is_none())
+            .filter(|call| call.needs.is_empty())
             .cloned()
             .collect();
         self.times(&calls, times)
