@@ -140,7 +140,7 @@ impl<'a> Validator<'a> {
         let message = if count == 0 && least == Some(1) {
             format!("`{name}` is empty: give at least one")
         } else if least.is_some_and(|least| (count as u64) < least) || most.is_some_and(|most| count as u64 > most) {
-            let items = if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
+            let items = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
             let give = give_of(self.root, described).map(str::to_owned);
             let number = least.or(most).unwrap_or_default();
             format!("`{name}` has {items}: give {}", give.unwrap_or_else(|| number.to_string()))
