@@ -4,6 +4,7 @@ mod common;
 mod contracts;
 mod errors;
 mod events;
+mod exact_values;
 mod made;
 mod openapi;
 mod placeholders;
