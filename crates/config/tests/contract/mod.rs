@@ -5,6 +5,7 @@ mod contracts;
 mod errors;
 mod events;
 mod exact_values;
+mod features;
 mod made;
 mod openapi;
 mod placeholders;

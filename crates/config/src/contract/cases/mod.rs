@@ -176,8 +176,12 @@ impl Contract {
                 return Err(self.file.invalid_with(need.span(), message, help));
             }
             if open.contains(name) {
-                let message = format!("`{operation}` needs `{name}`, which needs `{operation}`");
-                return Err(self.file.invalid_with(need.span(), message, "remove one of them"));
+                let message = if name == operation {
+                    format!("`{operation}` needs itself")
+                } else {
+                    format!("`{operation}` needs `{name}`, which needs `{operation}`")
+                };
+                return Err(self.file.invalid_with(need.span(), message, "remove this name"));
             }
             if order.contains(name) {
                 continue;
