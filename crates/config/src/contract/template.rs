@@ -84,7 +84,7 @@ pub(crate) struct TemplateError {
     /// What to write instead.
     pub(crate) help: Option<String>,
     /// The error of the constant that the text inserts.
-    pub(crate) inside: Option<ConfigError>,
+    pub(crate) inside: Option<Box<ConfigError>>,
 }
 
 impl TemplateError {
@@ -123,16 +123,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, TemplateError> {
                 pieces.literal.push_str("{=");
                 open + 3
             }
-            None => match piece(text, open)? {
-                Some((piece, end)) => {
+            None => {
+                if let Some((piece, end)) = piece(text, open)? {
                     pieces.add(piece);
                     end
-                }
-                None => {
+                } else {
                     pieces.literal.push('{');
                     open + 1
                 }
-            },
+            }
         };
     }
     pieces.literal.push_str(&text[at..]);
@@ -167,17 +166,12 @@ impl Pieces {
         let end = if braces % 2 == 0 {
             self.literal.push_str(&text[open..close]);
             close
+        } else if let Some((piece, end)) = piece(text, open - 1)? {
+            self.add(piece);
+            end
         } else {
-            match piece(text, open - 1)? {
-                Some((piece, end)) => {
-                    self.add(piece);
-                    end
-                }
-                None => {
-                    self.literal.push_str(&text[open - 1..=close]);
-                    close + 1
-                }
-            }
+            self.literal.push_str(&text[open - 1..=close]);
+            close + 1
         };
         self.literal.extend(std::iter::repeat_n('}', pairs));
         Ok(end + 2 * pairs)
@@ -199,17 +193,27 @@ fn escape(text: &str, at: usize) -> Option<Escape> {
     let run = |from: usize, brace: char| text[from..].chars().take_while(|letter| *letter == brace).count();
     let opened = run(at, '{');
     let open = at + opened;
-    let close = open + text[open..].find("}}")?;
-    let inner = &text[open..close];
-    let mut depth = 0;
-    let is_name = inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && inner.chars().all(|letter| {
-            depth += i32::from(letter == '{') - i32::from(letter == '}');
-            depth >= 0 && (is_name_letter(letter) || matches!(letter, ':' | '{' | '}'))
-        });
+    let is_formula = text[open..].starts_with('=');
+    let length = if is_formula { text[open..].find("}}") } else { name_length(&text[open..]) };
+    let close = open + length?;
     let braces = opened.min(run(close, '}'));
-    let begins = braces == opened && braces > 1;
-    (begins && (is_name || inner.starts_with('='))).then_some(Escape { open, close, braces })
+    (braces == opened && braces > 1).then_some(Escape { open, close, braces })
+}
+
+/// The length of a name, which may have a form and contain placeholders, if a brace follows it.
+fn name_length(text: &str) -> Option<usize> {
+    if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        return None;
+    }
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        at += rest.find(|letter| !is_name_letter(letter) && letter != ':')?;
+        match text[at..].strip_prefix('{') {
+            Some(nested) => at += nested.find('}').filter(|&end| is_place(&nested[..end]))? + 2,
+            None => return text[at..].starts_with('}').then_some(at),
+        }
+    }
 }
 
 /// The placeholder or formula that begins at a brace, and its end; `None` if the brace is text.
@@ -419,6 +423,7 @@ mod tests {
             ("{{{value.x_{id}}}}", "{<value.x_<id>>}"),
             ("{{value.x_{id}}}", "{value.x_{id}}"),
             ("{{a{b}c}}", "{a{b}c}"),
+            ("{{a{{B}}}}", "{{a{B}}}"),
             ("{{x}{y}}", "{<x><y>}"),
             ("{{n:int}}", "{n:int}"),
             ("{{{= i}}}", "{[i]}"),

@@ -65,7 +65,7 @@ impl<'a> Validator<'a> {
             return self.union(schema, branches, &place, value);
         }
         if !self.accepts(schema, value.get_ref()) {
-            let give = described.get(GIVE).is_some().then_some(described).unwrap_or(schema);
+            let give = if described.get(GIVE).is_some() { described } else { schema };
             let (message, help) = wrong_type(self.root, give, key, value.get_ref());
             return self.fault(place.span, message, help);
         }
@@ -271,9 +271,8 @@ impl<'a> Validator<'a> {
         for (key, value) in table.iter_mut() {
             let name: &str = key.get_ref();
             match (properties.and_then(|properties| properties.get(name)), others) {
-                (Some(schema), _) => self.value(schema, name, value),
                 (None, Some(Value::Bool(false))) => unknown.push((key.span(), name.to_owned())),
-                (None, Some(schema @ Value::Object(_))) => self.value(schema, name, value),
+                (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => self.value(schema, name, value),
                 (None, _) => {}
             }
         }
@@ -448,7 +447,7 @@ fn shown(number: f64) -> String {
 /// The message for a value of another type.
 fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (String, Option<String>) {
     let types = types_of(root, schema);
-    let takes = |name: &str| types.iter().any(|known| *known == name);
+    let takes = |name: &str| types.contains(&name);
     let is_duration = formats_of(root, schema).contains(&"duration");
     let what = match value {
         DeValue::String(text) => format!("the text \"{}\"", excerpt(text)),

@@ -177,6 +177,7 @@ fn an_expectation_of_a_call_captures_what_later_calls_use() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn faults_of_needs_and_captures() {
     let table = [
         (
@@ -267,6 +268,7 @@ fn item(i: u32) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of expectations")]
 fn json_is_judged_as_a_whole_in_parts_and_as_lists() {
     for (expect, body, is_right) in [
         ("json = { id = \"{id}\" }", json!({ "id": 7 }), true),
@@ -465,6 +467,7 @@ fn a_body_may_be_coded() {
 
 /// Every former name of a key, in a file of the current format.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of keys")]
 fn former_names_of_keys_are_read() {
     let current = r#"format = 1
 study = "001"

@@ -15,8 +15,6 @@ pub(super) enum Source {
     CapturedJson,
     /// A text from a reply or a signed token.
     Text,
-    /// A column of a table of users.
-    Column,
 }
 
 /// Where a text is.
@@ -64,8 +62,9 @@ pub(super) fn upgraded(text: &str, place: Place, has_formulas: bool, sources: &S
 fn typed(name: &str, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) => format!("{{{column}:raw}}"),
-        Some(Source::Number | Source::CapturedJson) | None => format!("{{{name}}}"),
-        Some(Source::Texts(_) | Source::Text | Source::Column) => format!("{{{name}:raw}}"),
+        Some(Source::Number | Source::CapturedJson) => format!("{{{name}}}"),
+        // A name without a source is a column of a table of users, which is text.
+        Some(Source::Texts(_) | Source::Text) | None => format!("{{{name}:raw}}"),
     }
 }
 
@@ -146,8 +145,8 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
             Some(Source::Texts(texts)) => texts
                 .iter()
                 .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
-            Some(Source::Column | Source::Text) => true,
-            _ => false,
+            Some(Source::Text) | None => true,
+            Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
     let form = if raw { ":raw" } else { "" };
     format!("{{{full}{form}}}")
@@ -250,6 +249,9 @@ mod tests {
             ("#{id}", Place::Json, false, "{id}"),
             ("#{hex}", Place::Json, false, "{hex:raw}"),
             ("#{row}", Place::Json, false, "{order.id:raw}"),
+            ("#{column}", Place::Json, false, "{column:raw}"),
+            ("{column}", Place::Json, false, "{column}"),
+            ("/{column}", Place::Path, false, "/{column:raw}"),
             ("{n}", Place::Json, false, "{n:text}"),
             ("{hex}", Place::Json, false, "{hex}"),
             ("{id}", Place::Json, false, "{id:text}"),
