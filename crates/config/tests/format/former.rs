@@ -127,7 +127,7 @@ connections = 8
 [operation.list]
 summary = "Lists."
 http = "GET /list/{word}?offset={offset}"
-with = { offset = 3, word = "a b" }
+with = { offset = 3, word = "a/b" }
 expect = { decoded = true, headers = { Link = "/list/[0-9]+", Name = "{word}" }, json_list = { from = "{offset}", count = 2, member = "a/b", item = "$item" } }
 
 [operation.read]

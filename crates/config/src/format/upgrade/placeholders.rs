@@ -1,5 +1,6 @@
 //! Placeholders of former files: `#{name}`, `$name` and `{ row, column }` besides `{name}`.
 
+use prony_load::escape;
 use std::collections::BTreeMap;
 
 /// What a placeholder stood for.
@@ -144,7 +145,7 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
         && match source {
             Some(Source::Texts(texts)) => texts
                 .iter()
-                .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
+                .any(|text| escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text),
             Some(Source::Text) | None => true,
             Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
