@@ -84,7 +84,7 @@ pub(crate) struct TemplateError {
     /// What to write instead.
     pub(crate) help: Option<String>,
     /// The error of the constant that the text inserts.
-    pub(crate) inside: Option<ConfigError>,
+    pub(crate) inside: Option<Box<ConfigError>>,
 }
 
 impl TemplateError {
@@ -123,16 +123,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, TemplateError> {
                 pieces.literal.push_str("{=");
                 open + 3
             }
-            None => match piece(text, open)? {
-                Some((piece, end)) => {
+            None => {
+                if let Some((piece, end)) = piece(text, open)? {
                     pieces.add(piece);
                     end
-                }
-                None => {
+                } else {
                     pieces.literal.push('{');
                     open + 1
                 }
-            },
+            }
         };
     }
     pieces.literal.push_str(&text[at..]);
@@ -167,17 +166,12 @@ impl Pieces {
         let end = if braces % 2 == 0 {
             self.literal.push_str(&text[open..close]);
             close
+        } else if let Some((piece, end)) = piece(text, open - 1)? {
+            self.add(piece);
+            end
         } else {
-            match piece(text, open - 1)? {
-                Some((piece, end)) => {
-                    self.add(piece);
-                    end
-                }
-                None => {
-                    self.literal.push_str(&text[open - 1..=close]);
-                    close + 1
-                }
-            }
+            self.literal.push_str(&text[open - 1..=close]);
+            close + 1
         };
         self.literal.extend(std::iter::repeat_n('}', pairs));
         Ok(end + 2 * pairs)
@@ -198,26 +192,27 @@ struct Escape {
 fn escape(text: &str, at: usize) -> Option<Escape> {
     let opened = run(text, at, '{');
     let open = at + opened;
-    let mut close = open + text[open..].find("}}")?;
-    let inner = &text[open..close];
-    let mut depth = 0_usize;
-    let is_name = inner.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && inner.chars().all(|letter| {
-            let nested = match letter {
-                '{' => depth.checked_add(1),
-                '}' => depth.checked_sub(1),
-                _ => Some(depth),
-            };
-            depth = nested.unwrap_or_default();
-            nested.is_some() && (is_name_letter(letter) || matches!(letter, ':' | '{' | '}'))
-        });
-    // The first closing braces are those of a name within the name.
-    let nested = if is_name { depth } else { 0 };
-    let closed = run(text, close, '}').checked_sub(nested)?;
-    close += nested;
-    let braces = opened.min(closed);
-    let begins = braces == opened && braces > 1;
-    (begins && (is_name || inner.starts_with('='))).then_some(Escape { open, close, braces })
+    let is_formula = text[open..].starts_with('=');
+    let length = if is_formula { text[open..].find("}}") } else { name_length(&text[open..]) };
+    let close = open + length?;
+    let braces = opened.min(run(text, close, '}'));
+    (braces == opened && braces > 1).then_some(Escape { open, close, braces })
+}
+
+/// The length of a name, which may have a form and contain placeholders, if a brace follows it.
+fn name_length(text: &str) -> Option<usize> {
+    if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        return None;
+    }
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        at += rest.find(|letter| !is_name_letter(letter) && letter != ':')?;
+        match text[at..].strip_prefix('{') {
+            Some(nested) => at += nested.find('}').filter(|&end| is_place(&nested[..end]))? + 2,
+            None => return text[at..].starts_with('}').then_some(at),
+        }
+    }
 }
 
 /// The number of braces from a byte on.
@@ -471,6 +466,7 @@ mod tests {
             ("{{{a{a}}}", "{{a{a}}"),
             ("{a{{{a}}", "{a{{a}"),
             ("{{a{b}c}}", "{a{b}c}"),
+            ("{{a{{B}}}}", "{{a{B}}}"),
             ("{{x}{y}}", "{<x><y>}"),
             ("{{n:int}}", "{n:int}"),
             ("{{{= i}}}", "{[i]}"),

@@ -5,7 +5,7 @@ use crate::ConfigError;
 use crate::contract::jwt::{self, Jwts};
 use crate::contract::source::{Drawn, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
 use crate::contract::template::mentioned;
-use crate::contract::toml::{MessagesToml, TextOrNumber};
+use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::{Spanned, TomlValue};
 use crate::format::suggestion::suggest;
 use prony_load::{GeneratedBody, Pick};
@@ -155,7 +155,7 @@ impl Call<'_> {
         for text in texts.into_iter().flatten() {
             each(text.get_ref(), text.span());
         }
-        for (_, header) in &written.headers {
+        for header in written.headers.values() {
             for text in header.get_ref().texts() {
                 each(text, header.span());
             }
@@ -173,62 +173,8 @@ impl Call<'_> {
         for step in written.script.iter().flat_map(Spanned::get_ref) {
             step.get_ref().texts(&mut |text| each(text, step.span()));
         }
-        let Some(expect) = written.expect.as_ref().map(Spanned::get_ref) else {
-            return;
-        };
-        let texts = [&expect.text];
-        for text in texts.into_iter().flatten() {
-            each(text.get_ref(), text.span());
-        }
-        for (_, header) in &expect.headers {
-            if let crate::contract::toml::HeaderExpectToml::Text(text) = header.get_ref() {
-                each(text, header.span());
-            }
-        }
-        for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
-            for text in &several.get_ref().0 {
-                each(text, several.span());
-            }
-        }
-        let values = [
-            &expect.json,
-            &expect.json_contains,
-            &expect.json_not_contains,
-            &expect.message,
-        ];
-        for value in values.into_iter().flatten() {
-            TomlValue::texts(value, each);
-        }
-        if let Some(list) = &expect.json_list {
-            let list = list.get_ref();
-            numbers([list.first.as_ref(), Some(&list.count)], each);
-            TomlValue::texts(&list.each, each);
-        }
-        if let Some(builtin) = &expect.builtin {
-            for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
-                each(text.get_ref(), text.span());
-            }
-            if let Some(lines) = &builtin.html_lines {
-                for text in &lines.get_ref().0 {
-                    each(text, lines.span());
-                }
-            }
-        }
-        if let Some(events) = &expect.events {
-            numbers([Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()], each);
-            for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
-                for value in [&event.json, &event.message].into_iter().flatten() {
-                    TomlValue::texts(value, each);
-                }
-                for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
-                    each(text.get_ref(), text.span());
-                }
-            }
-        }
-        if let Some(table) = &expect.html_table {
-            for text in table.get_ref().more.iter().flatten() {
-                each(text, table.span());
-            }
+        if let Some(expect) = &written.expect {
+            texts_of(expect.get_ref(), each);
         }
     }
 
@@ -315,6 +261,64 @@ fn numbers<'a, const N: usize>(
     for number in numbers.into_iter().flatten() {
         if let TextOrNumber::Text(text) = number.get_ref() {
             each(text, number.span());
+        }
+    }
+}
+
+/// Calls `each` with every text of an expectation that may have placeholders.
+fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
+    let texts = [&expect.text];
+    for text in texts.into_iter().flatten() {
+        each(text.get_ref(), text.span());
+    }
+    for header in expect.headers.values() {
+        if let HeaderExpectToml::Text(text) = header.get_ref() {
+            each(text, header.span());
+        }
+    }
+    for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
+        for text in &several.get_ref().0 {
+            each(text, several.span());
+        }
+    }
+    let values = [
+        &expect.json,
+        &expect.json_contains,
+        &expect.json_not_contains,
+        &expect.message,
+    ];
+    for value in values.into_iter().flatten() {
+        TomlValue::texts(value, each);
+    }
+    if let Some(list) = &expect.json_list {
+        let list = list.get_ref();
+        numbers([list.first.as_ref(), Some(&list.count)], each);
+        TomlValue::texts(&list.each, each);
+    }
+    if let Some(builtin) = &expect.builtin {
+        for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
+            each(text.get_ref(), text.span());
+        }
+        if let Some(lines) = &builtin.html_lines {
+            for text in &lines.get_ref().0 {
+                each(text, lines.span());
+            }
+        }
+    }
+    if let Some(events) = &expect.events {
+        numbers([Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()], each);
+        for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
+            for value in [&event.json, &event.message].into_iter().flatten() {
+                TomlValue::texts(value, each);
+            }
+            for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
+                each(text.get_ref(), text.span());
+            }
+        }
+    }
+    if let Some(table) = &expect.html_table {
+        for text in table.get_ref().more.iter().flatten() {
+            each(text, table.span());
         }
     }
 }

@@ -73,16 +73,23 @@ impl Call<'_> {
                     let message = format!("`{name}` is not the name of a placeholder: use lower-case letters, digits and _");
                     return Err(self.invalid(from.span(), message));
                 }
-                let from = from
-                    .get_ref()
-                    .origin()
-                    .map_err(|reason| self.invalid(from.span(), reason))?;
-                Ok(Capture {
+                let capture = Capture {
                     name: name.clone(),
                     slot: 0,
-                    from,
+                    from: from
+                        .get_ref()
+                        .origin()
+                        .map_err(|reason| self.invalid(from.span(), reason))?,
                     encoding: Encoding::default(),
-                })
+                };
+                let alone = Expectation {
+                    take: vec![capture.clone()],
+                    ..Expectation::default()
+                };
+                alone
+                    .compile()
+                    .map_err(|error| self.invalid(from.span(), error.to_string()))?;
+                Ok(capture)
             })
             .collect()
     }

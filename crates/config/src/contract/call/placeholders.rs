@@ -11,6 +11,7 @@ use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template, escap
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq)]
@@ -419,12 +420,11 @@ impl<'a> PlaceholderValues<'a> {
             Resolved::Constant(_) if depth > DEEPEST => {
                 return Err(wrong(format!("`{name}` refers to itself")));
             }
-            Resolved::Constant(value) => match value.get_ref() {
-                TomlValue::Text(text) => {
+            Resolved::Constant(value) => {
+                if let TomlValue::Text(text) = value.get_ref() {
                     self.write(text, place.inside(form), builder)
                         .map_err(|error| inside(reference, self.located((&value.span(), text), &error)))?;
-                }
-                _ => {
+                } else {
                     let mut json = Builder::default();
                     self.write_json(value, has_items, &mut json, depth + 1)
                         .map_err(|error| inside(reference, error))?;
@@ -437,7 +437,7 @@ impl<'a> PlaceholderValues<'a> {
                     let json = String::from_utf8_lossy(&constant(&json)).into_owned();
                     builder.literal(context.escaped(&json, form).map_err(wrong)?.as_bytes());
                 }
-            },
+            }
             Resolved::Drawn(drawn) => {
                 let source = source_of(drawn, |value| context.escaped(&text_of(value), form));
                 builder.part(self.parameter(&name, source.map_err(wrong)?));
@@ -571,13 +571,11 @@ impl<'a> PlaceholderValues<'a> {
             TemplateError::new(reference.range.clone(), message, help)
         };
         let name = self.full_name(&reference.name).map_err(|message| wrong(message, None))?;
-        match self.find(&name) {
-            Some(found) => Ok((name, found)),
-            None => {
-                let (message, help) = self.unknown(&name);
-                Err(wrong(message, Some(help)))
-            }
+        if let Some(found) = self.find(&name) {
+            return Ok((name, found));
         }
+        let (message, help) = self.unknown(&name);
+        Err(wrong(message, Some(help)))
     }
 
     /// What is wrong with a name without a value, and what to do.
@@ -810,7 +808,7 @@ impl<'a> PlaceholderValues<'a> {
             let file = &self.contract.file;
             let line = file.line(file.part_of_text(span, text, &error.range));
             for one in &mut found.0 {
-                one.message += &format!(", in the value that line {line} inserts");
+                let _ = write!(one.message, ", in the value that line {line} inserts");
             }
         }
         found
@@ -832,7 +830,7 @@ impl<'a> PlaceholderValues<'a> {
 
     fn located(&self, (span, text): (&std::ops::Range<usize>, &str), error: &TemplateError) -> ConfigError {
         if let Some(inside) = &error.inside {
-            return inside.clone();
+            return inside.as_ref().clone();
         }
         let file = &self.contract.file;
         let at = file.part_of_text(span, text, &error.range);
@@ -889,7 +887,7 @@ fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) 
 /// The error of a constant that a placeholder inserts.
 fn inside(reference: &Reference, error: ConfigError) -> TemplateError {
     TemplateError {
-        inside: Some(error),
+        inside: Some(Box::new(error)),
         ..TemplateError::new(reference.range.clone(), String::new(), None)
     }
 }

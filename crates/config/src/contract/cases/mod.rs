@@ -175,8 +175,12 @@ impl Contract {
                 return Err(self.file.invalid_with(need.span(), message, help));
             }
             if open.contains(name) {
-                let message = format!("`{operation}` needs `{name}`, which needs `{operation}`");
-                return Err(self.file.invalid_with(need.span(), message, "remove one of them"));
+                let message = if name == operation {
+                    format!("`{operation}` needs itself")
+                } else {
+                    format!("`{operation}` needs `{name}`, which needs `{operation}`")
+                };
+                return Err(self.file.invalid_with(need.span(), message, "remove this name"));
             }
             if order.contains(name) {
                 continue;
@@ -250,16 +254,18 @@ impl Contract {
             let mut so_far = BTreeSet::new();
             let nothing = BTreeMap::new();
             for (call, own) in &calls {
-                let captured = CaptureScope {
+                let scope = CaptureScope {
                     slots: &slots,
                     so_far: &so_far,
                     own: own.map_or(&nothing, |own| &own.with),
                 };
-                exchanges.extend(call.exchanges(protocol, &mut draw, &captured)?);
+                exchanges.extend(call.exchanges(protocol, &mut draw, &scope)?);
                 so_far.extend(call.captured_names().map(str::to_owned));
             }
         }
-        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
+        for exchange in &mut exchanges {
+            assign_slots(&mut exchange.expect, &slots);
+        }
         let restart = self.restart(case)?;
         let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
         let leave = self.disconnect(case, &calls)?;
@@ -334,7 +340,9 @@ impl Call<'_> {
             captured.extend(call.captured_names().map(str::to_owned));
         }
         exchanges.push(self.bound_exchange(protocol, random, (&captured, &slots))?);
-        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
+        for exchange in &mut exchanges {
+            assign_slots(&mut exchange.expect, &slots);
+        }
         Ok(exchanges)
     }
 

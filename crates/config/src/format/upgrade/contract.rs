@@ -88,7 +88,9 @@ impl Editor<'_, '_> {
             if let Some(table) = self.table(&load) {
                 let mut changes = Vec::new();
                 suite::load_table(table, &load, &mut changes);
-                changes.into_iter().for_each(|change| self.apply(change));
+                for change in changes {
+                    self.apply(change);
+                }
             }
         }
     }
@@ -132,7 +134,7 @@ impl Editor<'_, '_> {
             }
             self.script(&key(&path, "script"));
             let expect = key(&path, "expect");
-            let mut captured = false;
+            let mut has_own = false;
             for old in ["take", "capture"] {
                 let from = key(&expect, old);
                 for name in self.keys(&from) {
@@ -141,14 +143,14 @@ impl Editor<'_, '_> {
                         self.replace(&at, origin);
                     }
                 }
-                captured |= self.has(&from);
+                has_own |= self.has(&from);
                 self.relocate(&from, &key(&path, "capture"));
             }
             // An expectation of its own captured nothing of what its operation captures.
             let of_operation = request.operation.as_ref().and_then(|name| captures.get(name));
             let inherits = of_operation.is_some_and(|names| !names.is_empty());
             let only_within = self.keys(&expect) == ["within"];
-            if inherits && !captured && self.has(&expect) && !only_within {
+            if inherits && !has_own && self.has(&expect) && !only_within {
                 let of_operation = request.operation.as_ref().map(|name| {
                     let operation = key(&key(&[], "operation"), name);
                     key(&operation, "expect")
@@ -302,7 +304,7 @@ impl Editor<'_, '_> {
                 })
                 .map(|(name, _)| name.clone())
                 .collect();
-            let inherited = request.operation.iter().flat_map(|name| of_operations.get(name)).flatten();
+            let inherited = request.operation.iter().filter_map(|name| of_operations.get(name)).flatten();
             let renamed: Vec<String> = inherited
                 .filter(|(name, source)| {
                     let replaced = request

@@ -1,5 +1,6 @@
 //! Placeholders of former files: `#{name}`, `$name` and `{ row, column }` besides `{name}`.
 
+use prony_load::escape;
 use std::collections::BTreeMap;
 
 /// What a placeholder stood for.
@@ -85,6 +86,7 @@ fn typed(name: &str, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) => format!("{{{column}:raw}}"),
         Some(Source::Number | Source::CapturedJson) => format!("{{{name}}}"),
+        // A name without a source is a column of a table of users, which is text.
         Some(Source::Texts(_) | Source::Mixed(_) | Source::Text) | None => format!("{{{name}:raw}}"),
     }
 }
@@ -167,10 +169,9 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
         && match source {
             Some(Source::Texts(texts) | Source::Mixed(texts)) => texts
                 .iter()
-                .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
-            // A column of a table of users has no source here.
+                .any(|text| escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text),
             Some(Source::Text) | None => true,
-            _ => false,
+            Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
     let form = if raw { ":raw" } else { "" };
     format!("{{{full}{form}}}")
@@ -273,6 +274,9 @@ mod tests {
             ("#{id}", Place::Json, false, "{id}"),
             ("#{hex}", Place::Json, false, "{hex:raw}"),
             ("#{row}", Place::Json, false, "{order.id:raw}"),
+            ("#{column}", Place::Json, false, "{column:raw}"),
+            ("{column}", Place::Json, false, "{column}"),
+            ("/{column}", Place::Path, false, "/{column:raw}"),
             ("{n}", Place::Json, false, "{n:text}"),
             ("{hex}", Place::Json, false, "{hex}"),
             ("{id}", Place::Json, false, "{id:text}"),
