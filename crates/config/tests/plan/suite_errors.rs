@@ -95,9 +95,9 @@ fn loads() {
     let closed = "{ kind = \"closed\", connections = 8 }";
     let cases = [
         ("{ kind = \"closed\", connections = [] }", "6:41-43 `connections` is empty: give at least one"),
-        ("{ kind = \"closed\", connections = [8, 0] }", "6:45-46 `connections` is 0: give at least 1"),
+        ("{ kind = \"closed\", connections = [8, 0] }", "6:45-46 `connections` has 0: give at least 1"),
         ("{ kind = \"closed\", connections = [8, 16, 8] }", "6:49-50 `connections` has 8 twice / remove one"),
-        ("{ kind = \"closed\", connections = [8, \"many\"] }", "6:45-51 `connections` is the text \"many\": give a whole number"),
+        ("{ kind = \"closed\", connections = [8, \"many\"] }", "6:45-51 `connections` has the text \"many\": give a whole number"),
         ("{ kind = \"closed\", connections = \"many\" }", "6:41-47 `connections` is the text \"many\": give a whole number or a list"),
         ("{ kind = \"closed\", connections = \"8\" }", "6:41-44 `connections` is the text \"8\": write 8"),
         ("{ kind = \"closed\", connections = [8, 12], room_size = 8 }", "6:45-47 12 connections do not fill rooms of 8 / give 8 or 16 connections"),
@@ -120,7 +120,7 @@ fn names() {
         ("contract = \"hello\"", "contract = \"hallo\"", "5:12-19 no contract `hallo` / did you mean `hello`?"),
         ("load = {", "workload = \"helo\"\nload = {", "6:12-18 contract `hello` has no workload `helo` / did you mean `hello`?"),
         ("load = {", "protocols = [\"grpc\"]\nload = {", "6:13-21 contract `hello` is not available over grpc / known are http1, http2"),
-        ("load = {", "protocols = [\"https\"]\nload = {", "6:14-21 `protocols` is \"https\" / did you mean `http1`?"),
+        ("load = {", "protocols = [\"https\"]\nload = {", "6:14-21 `protocols` has \"https\" / did you mean `http1`?"),
         ("load = {", "protocols = []\nload = {", "6:13-15 `protocols` is empty: give at least one"),
         ("load = {", "rank_by = \"speed\"\nload = {", "6:11-18 `rank_by` is \"speed\" / known are cpu, goodput, p50, p75, p90, p95, p99, p99.9, p99.99, sequences"),
         ("load = {", "rank_by = \"sequences\"\nload = {", "6:11-22 `rank_by` is \"sequences\", but the workload is not a sequence / remove it to rank by goodput, or write \"goodput\""),
@@ -133,7 +133,7 @@ fn names() {
 
 #[test]
 fn no_group() {
-    let none = ["1:1-2 the file has no `group` / add `group`: services under the same workload and load, at least one `[[group]]`"];
+    let none = ["1:1-2 the file has no `[[group]]` / add `[[group]]`: services under the same workload and load, at least one `[[group]]`"];
     assert_eq!(errors("rounds = 3\n"), none);
     assert_eq!(errors("group = []\n"), ["1:9-11 `group` is empty: give at least one"]);
 }

@@ -8,8 +8,9 @@ use crate::contract::toml::{ContentEncoding, EchoFormat, ExpectToml, HeaderExpec
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
     BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
-    Part, Request, Series, Source, Template,
+    Origin, Part, Request, Series, Source, Template,
 };
+use std::ops::Range;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
@@ -70,21 +71,36 @@ impl Call<'_> {
         self.captures()
             .map(|(name, from)| {
                 if !is_place(name) {
-                    let message = format!("`{name}` is not the name of a placeholder: use lower-case letters, digits and _");
-                    return Err(self.invalid(from.span(), message));
+                    let message = format!("`{name}` is not the name of a placeholder");
+                    let help = "use lower-case letters, digits and `_`";
+                    return Err(self.contract.file.invalid_with(from.span(), message, help));
                 }
-                let from = from
+                let span = from.span();
+                let origin = from
                     .get_ref()
                     .origin()
                     .map_err(|reason| self.invalid(from.span(), reason))?;
+                if let Origin::Regex(pattern) = &origin {
+                    self.verify_pattern(("regex", span.clone()), pattern)?;
+                }
                 Ok(Capture {
                     name: name.clone(),
                     slot: 0,
-                    from,
+                    from: origin,
                     encoding: Encoding::default(),
                 })
             })
             .collect()
+    }
+
+    /// Whether a regular expression of a key compiles.
+    fn verify_pattern(&self, (key, span): (&str, Range<usize>), pattern: &str) -> Result<(), ConfigError> {
+        let file = &self.contract.file;
+        let part = file.part_of_text(&span, pattern, &(0..pattern.len()));
+        crate::toolchain::regex_error(pattern).map_or(Ok(()), |reason| {
+            let message = format!("`{key}`: `{pattern}` is not a regular expression");
+            Err(file.invalid_with(part, message, reason))
+        })
     }
 
     pub(super) fn http_expectation(
@@ -171,6 +187,9 @@ impl Call<'_> {
                     }
                 },
             };
+            if let HeaderExpectToml::Matches(pattern) = value.get_ref() {
+                self.verify_pattern((&format!("headers.{name}"), value.span()), &pattern.matches)?;
+            }
             let alone = Expectation {
                 headers: vec![rule.clone()],
                 ..Expectation::default()
@@ -257,7 +276,7 @@ impl Call<'_> {
         for text in several(expect.json_rules.as_ref()) {
             let at = |reason: String| {
                 let written = text.get_ref();
-                self.invalid(text.span(), format!("`json_rules`: {written}: {reason}"))
+                self.invalid(text.span(), format!("`json_rules` has \"{written}\": {reason}"))
             };
             let rule = JsonRule::read(text.get_ref(), |value| {
                 let value = Spanned::new(text.span(), value.to_owned());
@@ -292,6 +311,7 @@ impl Call<'_> {
             rules.push(BodyRule::HtmlLine(filling.fill(&text, Context::Text)?));
         }
         for pattern in several(expect.matches.as_ref()) {
+            self.verify_pattern(("matches", pattern.span()), pattern.get_ref())?;
             let rule = BodyRule::Matches(pattern.get_ref().clone());
             let alone = Expectation {
                 body: vec![rule.clone()],

@@ -607,6 +607,7 @@ impl<'a> PlaceholderValues<'a> {
                 name => {
                     let names = self.names().chain(self.contract.written.words.keys().map(String::as_str));
                     match nearest(names, name) {
+                        Some(near) if near == name => format!("`{name}` is a text, and formulas compute with whole numbers"),
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("give `with.{name} = …`"),
                     }
