@@ -143,7 +143,16 @@ impl Contract {
         )
     }
 
-    /// An error at a key of `[backing_service.NAME]` or of its settings, or at the table if it has no such key.
+    /// An error at the limit of connections of an invariant.
+    pub(crate) fn connections_error(&self, invariant: &str, message: &str, help: &str) -> ConfigError {
+        let mut all = self.written.invariant.iter().map(Spanned::get_ref);
+        let limit = all.find(|written| written.name == invariant).and_then(|written| written.max_connections.as_ref());
+        let span = limit.map(Spanned::span).unwrap_or_default();
+        self.file.invalid_with(span, message, help)
+    }
+
+    /// An error at a key of `[backing_service.NAME]` or of its settings, or at the table if it has no such key. The part of the
+    /// reason after a colon is what to do.
     pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ConfigError {
         let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
@@ -153,7 +162,11 @@ impl Contract {
             let uses = (key == "use").then(|| keys.uses.span());
             setting.or(seed).or(uses).unwrap_or_else(|| table.span())
         });
-        self.invalid(span.unwrap_or_default(), reason)
+        let span = span.unwrap_or_default();
+        match reason.split_once(": ") {
+            Some((message, help)) => self.file.invalid_with(span, message, help),
+            None => self.invalid(span, reason),
+        }
     }
 
     /// The operations in the order of the file.

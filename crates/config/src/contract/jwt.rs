@@ -4,6 +4,7 @@
 //! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::ConfigError;
+use crate::error::io_reason;
 use crate::format::SourceFile;
 use crate::contract::template::{Piece, mentioned, parse};
 use crate::contract::toml::{Algorithm, EnvironmentToml, FileToml, JwtToml, KeyToml};
@@ -35,14 +36,22 @@ enum Key {
 /// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). A text is a duration from now: `exp = "1h"`.
 const TIMES: [&str; 3] = ["exp", "nbf", "iat"];
 
+/// What is wrong with an environment variable.
+const fn absent(error: &std::env::VarError) -> &'static str {
+    match error {
+        std::env::VarError::NotPresent => "is not set",
+        std::env::VarError::NotUnicode(_) => "is not a text in UTF-8",
+    }
+}
+
 impl<'a> TokenSigner<'a> {
     fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
             KeyToml::Text(text) => text.clone(),
             KeyToml::File(FileToml { file }) => std::fs::read_to_string(folder.join(file))
-                .map_err(|error| format!("`key`: {file}: {error}"))?,
+                .map_err(|error| format!("`key`: {file}: {}", io_reason(&error)))?,
             KeyToml::Variable(EnvironmentToml { variable }) => std::env::var(variable)
-                .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
+                .map_err(|error| format!("`key`: the environment variable {variable} {}", absent(&error)))?,
         };
         let (key, alg) = match written.alg {
             // The line break at the end of a file is not part of the secret.
@@ -67,10 +76,8 @@ impl<'a> TokenSigner<'a> {
             let at = |reason: String| format!("`claims.{name}`: {reason}");
             let value = match value {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
-                    let after: DurationText = text.parse().map_err(|error| {
-                        at(format!(
-                            "`{text}` is not a duration ({error}): write `1h`, or seconds since 1970 as a number"
-                        ))
+                    let after: DurationText = text.parse().map_err(|_| {
+                        at(format!("\"{text}\" is not a duration: write \"1h\", or seconds since 1970 as a number"))
                     })?;
                     json!((self.now + after.0).as_secs())
                 }
@@ -366,7 +373,7 @@ mod tests {
             ("alg = 'ES256'\nkey = 'secret'", "openssl pkcs8 -topk8 -nocrypt"),
             (
                 "alg = 'HS256'\nkey = { file = 'none' }",
-                "`key`: none: No such file",
+                "`key`: none: there is no such file",
             ),
             (
                 "alg = 'HS256'\nkey = { variable = 'PRONY_NO_SUCH_KEY' }",
@@ -374,7 +381,7 @@ mod tests {
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { exp = 'soon' }",
-                "`claims.exp`: `soon` is not a duration",
+                "`claims.exp`: \"soon\" is not a duration",
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { sub = '{who}' }",

@@ -41,7 +41,7 @@ impl Contract {
             Some(proto) => Some(Schema::compile(folder, proto.get_ref()).map_err(|reason| {
                 file.invalid(
                     proto.span(),
-                    format!("`proto` is {}: {reason}", proto.get_ref()),
+                    format!("`proto` is \"{}\": {reason}", proto.get_ref()),
                 )
             })?),
         };
@@ -114,8 +114,9 @@ impl Contract {
             )));
         }
         self.verify_calls(&mut faults);
-        for name in self.written.workload.keys() {
+        for (name, workload) in &self.written.workload {
             faults.keep(self.load_of(Some(name)));
+            self.verify_steps(workload.get_ref(), &mut faults);
         }
         if faults.is_empty() {
             self.build_all(&mut faults);

@@ -70,7 +70,7 @@ impl SourceToml {
                     "range" | "random" => match pair(value).ok_or_else(wrong)? {
                         (low, high) if low > high => {
                             return Err(format!(
-                                "`{name} = [{low}, {high}]`: the first number is the larger one: write [{high}, {low}]"
+                                "`{name}` is [{low}, {high}], which is empty: write [{high}, {low}]"
                             ));
                         }
                         (low, high) if name == "range" => Self::Range(low, high),
@@ -95,7 +95,7 @@ impl JsonSchema for SourceToml {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let ends = json_schema!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
+        let ends = json_schema!({ "x-give": "two whole numbers, such as [1, 100]", "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
         let rule = |name: &str, description: &str, schema: Schema| {
             let mut schema = schema;
             schema.insert("description".to_owned(), description.into());
@@ -138,7 +138,7 @@ fn literal(text: &str) -> Result<String, String> {
             Piece::Reference(Reference { range, .. }) | Piece::Formula(FormulaText { range, .. }) => {
                 let place = &text[range];
                 return Err(format!(
-                    "`{place}` in a value: a value is not filled; write `{{{place}}}` for the text `{place}`"
+                    "a value cannot contain `{place}`: write `{{{place}}}` for the text `{place}`"
                 ));
             }
         }

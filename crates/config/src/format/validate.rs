@@ -48,15 +48,25 @@ struct Key<'a> {
     name: &'a str,
     /// Whether the value is one of the items of a list.
     is_item: bool,
+    /// Whether the value is written without the list that it stands for.
+    is_single: bool,
 }
 
 impl<'a> Key<'a> {
     const fn of(name: &'a str) -> Self {
-        Self { name, is_item: false }
+        Self {
+            name,
+            is_item: false,
+            is_single: false,
+        }
     }
 
     const fn item(self) -> Self {
-        Self { is_item: true, ..self }
+        Self {
+            is_item: !self.is_single,
+            is_single: false,
+            ..self
+        }
     }
 }
 
@@ -86,8 +96,10 @@ impl<'a> Validator<'a> {
         };
         let described = schema;
         let schema = resolved(self.root, schema);
-        let is_single = !value.get_ref().is_array();
-        if schema.get(LIST).is_some() && is_single && self.accepts(schema, value.get_ref()) {
+        let is_single = schema.get(LIST).is_some() && !value.get_ref().is_array();
+        let key = Key { is_single: key.is_single || is_single, ..key };
+        let place = Place { key, ..place };
+        if is_single && self.accepts(schema, value.get_ref()) {
             let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
             let mut list = DeArray::default();
             list.push(Spanned::new(place.span.clone(), only));
@@ -108,9 +120,8 @@ impl<'a> Validator<'a> {
             DeValue::Array(items) => {
                 match schema.get("items") {
                     Some(of_item @ Value::Object(_)) => {
-                        let key = if is_single { key } else { key.item() };
                         for item in items.iter_mut() {
-                            self.value(of_item, key, item);
+                            self.value(of_item, key.item(), item);
                         }
                     }
                     _ => items.iter().for_each(|item| self.any(key.item(), item)),
@@ -188,6 +199,9 @@ impl<'a> Validator<'a> {
             if format == Some("objective")
                 && let Err(error) = text.parse::<Objective>()
             {
+                if let Some(right) = right_objective(text) {
+                    return self.fault(place.span.clone(), format!("{key} \"{text}\": write \"{right}\""), None);
+                }
                 let error = error.to_string();
                 let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
                 let help = (!help.is_empty()).then(|| help.to_owned());
@@ -366,25 +380,32 @@ impl<'a> Validator<'a> {
             return None;
         }
         // Each of the tables has a single key of its own.
-        if most == 1 {
-            let keys = table.keys().filter(|key| {
-                several.iter().any(|branch| {
-                    let properties = resolved(root, branch).get("properties").and_then(Value::as_object);
-                    properties.is_some_and(|properties| canonical(properties, key.get_ref()).is_some())
-                })
-            });
-            let mut keys: Vec<(&str, Range<usize>)> = keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
-            keys.sort_by_key(|(_, span)| span.start);
-            if let [(first, _), (second, span), ..] = keys.as_slice() {
-                let message = format!("`{}` has `{first}` and `{second}`", place.key.name);
-                self.fault(span.clone(), message, Some("give only one of them".to_owned()));
-                return None;
-            }
+        if most == 1 && self.has_several_keys(several, place, table) {
+            return None;
         }
         several
             .iter()
             .find(|branch| keys_in_common(branch) == most)
             .copied()
+    }
+
+    /// Whether a table has keys of several tables of which it may be only one, which is an error.
+    fn has_several_keys(&mut self, several: &[&Value], place: &Place<'_>, table: &DeTable<'_>) -> bool {
+        let is_known = |key: &str| {
+            several.iter().any(|branch| {
+                let properties = resolved(self.root, branch).get("properties").and_then(Value::as_object);
+                properties.is_some_and(|properties| canonical(properties, key).is_some())
+            })
+        };
+        let keys = table.keys().filter(|key| is_known(key.get_ref()));
+        let mut keys: Vec<(&str, Range<usize>)> = keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
+        keys.sort_by_key(|(_, span)| span.start);
+        let [(first, _), (second, span), ..] = keys.as_slice() else {
+            return false;
+        };
+        let message = format!("`{}` has `{first}` and `{second}`", place.key.name);
+        self.fault(span.clone(), message, Some("give only one of them".to_owned()));
+        true
     }
 
     fn table(&mut self, schema: &'a Value, place: &Place<'_>, table: &mut DeTable<'_>) {
@@ -603,6 +624,13 @@ fn in_backticks(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
 }
 
+/// An objective without the brackets of other tools, and with a unit.
+fn right_objective(text: &str) -> Option<String> {
+    let plain = text.replace(['(', ')', ' '], "");
+    let with_unit = format!("{plain}ms");
+    [plain, with_unit].into_iter().find(|text| text.parse::<Objective>().is_ok())
+}
+
 /// What is wrong with a text that is not a duration, after "is" or "has".
 fn wrong_duration(error: &DurationError) -> String {
     match error {
@@ -736,6 +764,9 @@ fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> 
 fn phrases(root: &Value, schema: &Value) -> Vec<String> {
     let schema = resolved(root, schema);
     if let Some(branches) = branches(schema) {
+        if let Some(tag) = branches.first().and_then(|first| tag_of(root, first)) {
+            return vec![format!("a table with `{tag}`")];
+        }
         let mut all: Vec<String> = branches.iter().flat_map(|branch| phrases(root, branch)).collect();
         all.dedup();
         return all;
@@ -754,7 +785,7 @@ fn phrases(root: &Value, schema: &Value) -> Vec<String> {
                 _ => Vec::new(),
             };
             match (names("required").as_slice(), names("properties").as_slice()) {
-                ([_, ..], _) => format!("a table with {}", in_backticks(&names("required")).join(" and ")),
+                ([.., _], _) => format!("a table with {}", in_backticks(&names("required")).join(", ")),
                 (_, few @ ([_] | [_, _] | [_, _, _])) => format!("a table with {}", listed(&in_backticks(few))),
                 _ => "a table".to_owned(),
             }

@@ -8,6 +8,7 @@ mod equals;
 pub use equals::{ReplyCounter, SumTarget};
 
 use crate::ConfigError;
+use crate::error::io_reason;
 use crate::format::SourceFile;
 use crate::format::suggestion::{known, suggest};
 use crate::contract::template::is_place;
@@ -189,7 +190,7 @@ impl Reader<'_> {
                 .all(|part| matches!(part, Component::Normal(_)));
             let path = self.folder.join(name);
             if !is_inside || !path.is_file() {
-                let message = format!("`seed` names `{name}`");
+                let message = format!("`seed` has \"{name}\"");
                 let help = "give a file of the contract's folder";
                 return Err(self.file.invalid_with(file.span(), message, help));
             }
@@ -239,14 +240,17 @@ impl Reader<'_> {
             terms.iter().try_for_each(|term| self.operation(term))?;
             Ok(terms)
         });
-        terms.map_err(|reason| self.file.invalid(equals.span(), format!("`equals`: {reason}")))
+        terms.map_err(|reason| {
+            let (message, help) = reason.split_once(": ").unwrap_or((&reason, ""));
+            self.file.invalid_with(equals.span(), format!("`equals`: {message}"), help)
+        })
     }
 
     fn operation(&self, term: &SumTerm) -> Result<(), String> {
         let known_operations = &self.written.operation;
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
-                "`{operation}` is not an operation: {}",
+                "there is no operation `{operation}`: {}",
                 suggest(known_operations.keys().map(String::as_str), operation)
             )),
             _ => Ok(()),
@@ -261,7 +265,7 @@ impl Reader<'_> {
                     VariableToml::Text(text) => text.clone(),
                     VariableToml::File(FileToml { file }) => {
                         std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
-                            let message = format!("`env.{name}`: {file}: {error}");
+                            let message = format!("`env.{name}` is \"{file}\": {}", io_reason(&error));
                             self.file.invalid(value.span(), message)
                         })?
                     }

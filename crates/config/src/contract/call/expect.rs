@@ -8,8 +8,9 @@ use crate::contract::toml::{ContentEncoding, EchoFormat, ExpectToml, HeaderExpec
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
     BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
-    Part, Request, Series, Source, Template,
+    Origin, Part, Request, Series, Source, Template,
 };
+use std::ops::Range;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
@@ -70,16 +71,21 @@ impl Call<'_> {
         self.captures()
             .map(|(name, from)| {
                 if !is_place(name) {
-                    let message = format!("`{name}` is not the name of a placeholder: use lower-case letters, digits and _");
-                    return Err(self.invalid(from.span(), message));
+                    let message = format!("`{name}` is not the name of a placeholder");
+                    let help = "use lower-case letters, digits and `_`";
+                    return Err(self.contract.file.invalid_with(from.span(), message, help));
+                }
+                let origin = from
+                    .get_ref()
+                    .origin()
+                    .map_err(|reason| self.invalid(from.span(), reason))?;
+                if let Origin::Regex(pattern) = &origin {
+                    self.verify_pattern(("regex", from.span()), pattern)?;
                 }
                 let capture = Capture {
                     name: name.clone(),
                     slot: 0,
-                    from: from
-                        .get_ref()
-                        .origin()
-                        .map_err(|reason| self.invalid(from.span(), reason))?,
+                    from: origin,
                     encoding: Encoding::default(),
                 };
                 let alone = Expectation {
@@ -92,6 +98,16 @@ impl Call<'_> {
                 Ok(capture)
             })
             .collect()
+    }
+
+    /// Whether a regular expression of a key compiles.
+    fn verify_pattern(&self, (key, span): (&str, Range<usize>), pattern: &str) -> Result<(), ConfigError> {
+        let file = &self.contract.file;
+        let part = file.part_of_text(&span, pattern, &(0..pattern.len()));
+        crate::toolchain::regex_error(pattern).map_or(Ok(()), |reason| {
+            let message = format!("`{key}`: `{pattern}` is not a regular expression");
+            Err(file.invalid_with(part, message, reason))
+        })
     }
 
     pub(super) fn http_expectation(
@@ -179,14 +195,7 @@ impl Call<'_> {
                 },
             };
             if let HeaderExpectToml::Matches(pattern) = value.get_ref() {
-                // The compiled one is wider: it matches the whole value.
-                let alone = Expectation {
-                    body: vec![BodyRule::Matches(pattern.matches.clone())],
-                    ..Expectation::default()
-                };
-                alone
-                    .compile()
-                    .map_err(|error| self.invalid(value.span(), format!("`{name}`: {error}")))?;
+                self.verify_pattern((&format!("headers.{name}"), value.span()), &pattern.matches)?;
             }
             let alone = Expectation {
                 headers: vec![rule.clone()],
@@ -274,7 +283,7 @@ impl Call<'_> {
         for text in several(expect.json_rules.as_ref()) {
             let at = |reason: String| {
                 let written = text.get_ref();
-                self.invalid(text.span(), format!("`json_rules`: {written}: {reason}"))
+                self.invalid(text.span(), format!("`json_rules` has \"{written}\": {reason}"))
             };
             let rule = JsonRule::read(text.get_ref(), |value| {
                 let value = Spanned::new(text.span(), value.to_owned());
@@ -309,6 +318,7 @@ impl Call<'_> {
             rules.push(BodyRule::HtmlLine(filling.fill(&text, Context::Text)?));
         }
         for pattern in several(expect.matches.as_ref()) {
+            self.verify_pattern(("matches", pattern.span()), pattern.get_ref())?;
             let rule = BodyRule::Matches(pattern.get_ref().clone());
             let alone = Expectation {
                 body: vec![rule.clone()],

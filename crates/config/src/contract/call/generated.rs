@@ -150,7 +150,7 @@ impl Call<'_> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
             let help = suggest(all.iter().map(crate::contract::Rows::name), name);
-            return Err(format!("no `[rows.{name}]`: {help}"));
+            return Err(format!("there is no `[rows.{name}]`: {help}"));
         }
         let Some(table) = self.tables().get(name) else {
             return Ok(Vec::new());

@@ -127,14 +127,19 @@ impl Call<'_> {
             .grpc
             .as_ref()
             .expect("invariant: the call speaks gRPC");
-        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
+        let at = |message: String, help: String| self.contract.file.invalid_with(name.span(), message, help);
         let schema = self
             .contract
             .schema
             .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`: add it".into()))?;
+            .ok_or_else(|| {
+                let help = "add `proto = \"FILE.proto\"` at the top of the file".to_owned();
+                at("the contract has no `proto`".to_owned(), help)
+            })?;
         Ok((
-            schema.method(name.get_ref()).map_err(at)?,
+            schema
+                .method(name.get_ref())
+                .map_err(|help| at(format!("`grpc` is \"{}\"", name.get_ref()), help))?,
             format!("/{}", name.get_ref()),
         ))
     }

@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::ConfigError;
+use crate::error::io_reason;
 use prony_load::{BodyRule, Expectation};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -75,9 +76,9 @@ impl Call<'_> {
     fn schema_of_file(&self, name: &str) -> Result<Value, String> {
         let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
         let path = self.contract.folder.join(file);
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {}", io_reason(&error)))?;
         let mut schema: Value = serde_json::from_str(&text)
-            .map_err(|error| format!("{file}:{}: not JSON: {error}", error.line()))?;
+            .map_err(|error| format!("{file}:{}:{}: it is not JSON from here on", error.line(), error.column()))?;
         if pointer.is_empty() {
             return Ok(schema);
         }

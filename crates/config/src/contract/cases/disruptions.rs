@@ -5,6 +5,7 @@ use crate::format::suggestion::suggest;
 use crate::contract::toml::{CaseToml, Deliver, RestartToml};
 use crate::ConfigError;
 use crate::contract::Contract;
+use prony_load::DurationText;
 use std::time::Duration;
 use crate::format::Spanned;
 
@@ -48,7 +49,7 @@ impl Contract {
         }
         let away = down.as_ref().map_or(DEFAULT_AWAY, |down| down.get_ref().0);
         if let Some(down) = down.as_ref().filter(|_| away > LONGEST_AWAY) {
-            let message = format!("`down` is {away:?}: give at most {LONGEST_AWAY:?}");
+            let message = format!("`down` is {}: give at most {}", down.get_ref(), DurationText(LONGEST_AWAY));
             return Err(self.invalid(down.span(), message));
         }
         Ok(Some(Restart {

@@ -82,10 +82,10 @@ impl CaptureToml {
                 Origin::Json(pointer.clone())
             }
             Self::Json(pointer) => {
-                return Err(format!(
-                    "`{pointer}` is not a JSON Pointer: write /{}",
-                    pointer.trim_start_matches("$.").replace('.', "/")
-                ));
+                let path = pointer.trim_start_matches('$').trim_start_matches('.');
+                let path = path.replace(['.', '['], "/").replace(']', "");
+                let path = path.trim_start_matches('/');
+                return Err(format!("`json` is \"{pointer}\": write the JSON Pointer \"/{path}\""));
             }
             Self::Header(name) => Origin::Header(name.clone()),
             Self::Cookie(name) => Origin::Cookie(name.clone()),

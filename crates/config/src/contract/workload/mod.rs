@@ -13,6 +13,8 @@ use crate::contract::cases::assign_slots;
 use crate::contract::source::{Drawn, SourceToml, text_of};
 use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::ConfigError;
+use crate::format::suggestion::suggest;
+use crate::format::Faults;
 use crate::contract::Contract;
 use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Step, Workload};
 use std::cell::RefCell;
@@ -120,6 +122,19 @@ impl Contract {
         }
     }
 
+    /// Every operation of a workload must exist.
+    pub(crate) fn verify_steps(&self, written: &WorkloadToml, faults: &mut Faults) {
+        let all = &self.written.operation;
+        for step in written.mix.iter().chain(&written.sequence) {
+            let name = &step.get_ref().operation;
+            if !all.contains_key(name.get_ref()) {
+                let help = suggest(all.keys().map(String::as_str), name.get_ref());
+                let message = format!("there is no operation `{}`", name.get_ref());
+                faults.keep::<()>(Err(self.file.invalid_with(name.span(), message, help)));
+            }
+        }
+    }
+
     /// The call of a step.
     fn step(&self, step: &Spanned<StepToml>, protocol: Protocol) -> Result<Call<'_>, ConfigError> {
         let name = &step.get_ref().operation;
@@ -132,11 +147,14 @@ impl Contract {
         if call.speaks(protocol) {
             return Ok(call);
         }
-        let message = format!(
-            "operation `{}` is not available over {protocol:?}",
-            name.get_ref()
-        );
-        Err(self.invalid(name.span(), message))
+        let key = match protocol {
+            Protocol::Http1 | Protocol::Http2 => "http",
+            Protocol::Grpc => "grpc",
+            Protocol::WebSocket => "websocket",
+        };
+        let message = format!("operation `{}` has no `{key}`", name.get_ref());
+        let help = format!("add `{key}` to it: all operations of a workload are called over the same protocol");
+        Err(self.file.invalid_with(name.span(), message, help))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::contract::jwt;
 use crate::contract::source::Drawn;
 use crate::contract::toml::WorkloadToml;
 use crate::ConfigError;
+use crate::error::io_reason;
 use crate::contract::Contract;
 use crate::input::table::{self, Table};
 use prony_load::{Capture, Encoding, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
@@ -114,8 +115,13 @@ fn columns(
     table: &Spanned<crate::contract::toml::TableToml>,
 ) -> Result<Vec<(String, Drawn)>, ConfigError> {
     let written = table.get_ref();
+    let of = if contract.is_file() {
+        format!("`data` of workload `{name}`")
+    } else {
+        "`data`".to_owned()
+    };
     let at = |reason: String| {
-        let message = format!("`data` of workload `{name}`: {}: {reason}", written.file);
+        let message = format!("{of} is \"{}\": {reason}", written.file);
         contract.invalid(table.span(), message)
     };
     if written.pick == Pick::Once && contract.is_file() {
@@ -125,7 +131,7 @@ fn columns(
         ));
     }
     let path = contract.folder.join(&written.file);
-    let text = std::fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| at(io_reason(&error)))?;
     let Table { mut columns } = table::parse(&path, &text).map_err(|error| at(error.to_string()))?;
     columns.extend(jwt::columns(
         &contract.file,
