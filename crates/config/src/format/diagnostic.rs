@@ -55,6 +55,11 @@ impl Diagnostic {
             text: line.to_owned(),
         }
     }
+
+    /// An error of a whole file.
+    pub(crate) fn of_file(path: &Path, message: impl Into<String>) -> Self {
+        Self::new(path, "", &(0..0), message, None)
+    }
 }
 
 /// The last boundary of a character at or before a byte.
