@@ -81,7 +81,7 @@ impl Project {
         project.write("services/mine/service.toml", &service);
         let suite = SUITE
             .replace("rounds = 3", "rounds = \"3\"")
-            .replace("connections =", "connection =");
+            .replace("\"closed\"", "\"closd\"");
         project.write("suites/mine.toml", &suite);
         project
     }
@@ -108,10 +108,10 @@ error: `rounds` is the text \"3\": write 3
     2 | rounds = \"3\"
       |          ^^^
 
-error: unknown key `connection`
-  suites/mine.toml:8:27
-    8 | load = { kind = \"closed\", connection = [16, 64] }
-      |                           ^^^^^^^^^^ did you mean `connections`?
+error: `kind` is \"closd\"
+  suites/mine.toml:8:17
+    8 | load = { kind = \"closd\", connections = [16, 64] }
+      |                 ^^^^^^^ did you mean `closed`?
 ";
 
 #[test]
