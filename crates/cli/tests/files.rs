@@ -172,7 +172,7 @@ fn errors_are_annotations_of_github() {
 #[test]
 fn errors_have_colours_only_on_a_terminal_that_wants_them() {
     let project = Project::broken();
-    let patience = Duration::from_secs(60);
+    let patience = Duration::from_mins(1);
     let coloured = written_to(&mut project.command("validate"), (80, 24), patience);
     assert_contains(&coloured, "\x1b[1;31merror:\x1b[0m unknown key `rnu`");
     assert_contains(&coloured, "\x1b[31m^^^\x1b[0m \x1b[32mdid you mean `run`?\x1b[0m");

@@ -173,7 +173,7 @@ impl Diagnostics {
         let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
         let mut lines = String::new();
         for one in &self.0 {
-            let help = one.help.iter().map(|help| format!(": {help}")).collect::<String>();
+            let help = one.help.as_deref().map_or_else(String::new, |help| format!(": {help}"));
             let path = escaped(&one.path.display().to_string())
                 .replace(':', "%3A")
                 .replace(',', "%2C");
