@@ -165,7 +165,7 @@ fn bad_input_exits_with_code_2() {
         ),
         (
             vec!["check", "--url", url, own],
-            "contract.toml:2: unknown field `titel`",
+            "error: unknown key `titel`",
         ),
         (
             vec!["check", "--url", "ftp://127.0.0.1:9", "hello"],

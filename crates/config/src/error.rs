@@ -49,9 +49,8 @@ impl ConfigError {
             Self::Unreadable { path, reason } => Diagnostics(vec![Diagnostic::of_file(
                 &path,
                 format!("the file cannot be read: {reason}"),
-                None,
             )]),
-            other => Diagnostics(vec![Diagnostic::of_file(file, other.to_string(), None)]),
+            other => Diagnostics(vec![Diagnostic::of_file(file, other.to_string())]),
         }
     }
 }

@@ -30,8 +30,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line. The range `0..0` is the
-    /// whole file, of which no line is shown.
+    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line.
     pub(crate) fn new(
         path: &Path,
         text: &str,
@@ -53,15 +52,13 @@ impl Diagnostic {
             end_column: column + marked,
             message: message.into(),
             help,
-            text: if *span == (0..0) { String::new() } else { line.to_owned() },
+            text: line.to_owned(),
         }
     }
-}
 
-impl Diagnostic {
     /// An error of a whole file.
-    pub(crate) fn of_file(path: &Path, message: impl Into<String>, help: Option<String>) -> Self {
-        Self::new(path, "", &(0..0), message, help)
+    pub(crate) fn of_file(path: &Path, message: impl Into<String>) -> Self {
+        Self::new(path, "", &(0..0), message, None)
     }
 }
 
@@ -176,7 +173,7 @@ impl Diagnostics {
         let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
         let mut lines = String::new();
         for one in &self.0 {
-            let help = one.help.as_ref().map_or_else(String::new, |help| format!(": {help}"));
+            let help = one.help.as_deref().map_or_else(String::new, |help| format!(": {help}"));
             let path = escaped(&one.path.display().to_string())
                 .replace(':', "%3A")
                 .replace(',', "%2C");

@@ -1,6 +1,6 @@
 //! The files of a project that people write: which there are, whether they are valid, and their current form.
 
-use super::{Checkout, PROJECT_FILE, Settings};
+use crate::project::{Checkout, PROJECT_FILE, Settings};
 use crate::schema::extended_schema;
 use crate::testbed::TestbedFile;
 use prony_config::format::{FileKind, SourceFile, upgraded};
