@@ -258,7 +258,7 @@ pub(crate) fn filled_by(
 }
 
 /// The names of the placeholders of the claims.
-fn places(jwt: &JwtToml) -> BTreeSet<String> {
+pub(crate) fn places(jwt: &JwtToml) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
     while let Some(value) = open.pop() {

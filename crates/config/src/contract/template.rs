@@ -3,6 +3,7 @@
 //! Only what looks like a name is a placeholder: JSON, regular expressions and style sheets keep their braces. `{{name}}` is the
 //! text `{name}`, and `{{{name}}}` the value in braces.
 
+use crate::ConfigError;
 use prony_load::{Bytes, Part, Template};
 use std::ops::Range;
 
@@ -82,6 +83,19 @@ pub(crate) struct TemplateError {
     pub(crate) message: String,
     /// What to write instead.
     pub(crate) help: Option<String>,
+    /// The error of the constant that the text inserts.
+    pub(crate) inside: Option<ConfigError>,
+}
+
+impl TemplateError {
+    pub(crate) fn new(range: Range<usize>, message: impl Into<String>, help: Option<String>) -> Self {
+        Self {
+            range,
+            message: message.into(),
+            help,
+            inside: None,
+        }
+    }
 }
 
 /// Whether a name is valid for a placeholder.
@@ -259,11 +273,8 @@ fn meaning_end(text: &str, open: usize) -> Option<usize> {
 
 fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
     let Some(length) = text[open..].find('}') else {
-        return Err(TemplateError {
-            range: open..text.len(),
-            message: "a formula is not closed".to_owned(),
-            help: Some("close it with `}`".to_owned()),
-        });
+        let help = "close it with `}`, or write `{{=` for the text `{=`".to_owned();
+        return Err(TemplateError::new(open..text.len(), "a formula is not closed", Some(help)));
     };
     let end = open + length + 1;
     let inner = &text[open + 2..end - 1];
@@ -274,11 +285,8 @@ fn formula(text: &str, open: usize) -> Result<(Piece, usize), TemplateError> {
     if let Some(brace) = inner.find('{') {
         let at = open + 2 + brace;
         let name = inner[brace + 1..].trim();
-        return Err(TemplateError {
-            range: at..end,
-            message: "braces in a formula".to_owned(),
-            help: Some(format!("names in a formula need none: write `{name}`")),
-        });
+        let help = format!("names in a formula need none: write `{name}`");
+        return Err(TemplateError::new(at..end, "braces in a formula", Some(help)));
     }
     let formula = FormulaText {
         text: inner.to_owned(),
@@ -324,11 +332,11 @@ fn reference(text: &str, open: usize) -> Result<Option<(Piece, usize)>, Template
             _ if !word.chars().all(is_name_letter) || word.is_empty() => return Ok(None),
             _ => {
                 let at = open + 1 + length;
-                return Err(TemplateError {
-                    range: at..at + 1 + word.len(),
-                    message: format!("`:{word}` is not a form of a value"),
-                    help: Some("write `:text` or `:raw`, or nothing".to_owned()),
-                });
+                return Err(TemplateError::new(
+                    at..at + 1 + word.len(),
+                    format!("`:{word}` is not a form of a value"),
+                    Some("write `:text` or `:raw`, or nothing".to_owned()),
+                ));
             }
         };
         (form, word.len() + 2)

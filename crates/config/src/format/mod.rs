@@ -15,6 +15,7 @@ pub mod schema;
 mod source_file;
 mod spanned;
 pub(crate) mod suggestion;
+mod syntax;
 mod upgrade;
 mod validate;
 mod value;

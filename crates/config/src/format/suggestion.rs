@@ -34,7 +34,9 @@ pub(crate) fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, wanted: &str
         3..=4 => 1,
         length => 2.max(length / 4),
     };
-    (found.0 <= limit).then_some(found.1)
+    // Short words with another first letter are other words, not typos: `4xx` and `2xx`.
+    let is_word = wanted.chars().count() > 5 || found.1.to_lowercase().chars().next() == lower.chars().next();
+    (found.0 <= limit && is_word).then_some(found.1)
 }
 
 /// Edit distance with transpositions of neighbours (Damerau, 1964; optimal string alignment).
@@ -74,6 +76,7 @@ mod tests {
             (&["get"], "GET", "did you mean `get`?"),
             (&["from", "to"], "form", "did you mean `from`?"),
             (&["id"], "ab", "known are id"),
+            (&["ES256", "HS256"], "RS256", "known are ES256, HS256"),
             (&[], "x", "there is none"),
         ] {
             assert_eq!(suggest(names.iter().copied(), wanted), text);

@@ -6,5 +6,7 @@ mod errors;
 mod events;
 mod made;
 mod openapi;
+mod placeholders;
+mod shop;
 mod stream;
 mod websocket;

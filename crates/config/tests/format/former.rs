@@ -3,6 +3,7 @@
 use prony_config::contract::Contract;
 use prony_config::format::{FileKind, SourceFile, upgraded};
 use prony_config::schemas;
+use prony_config::{Catalogue, Plan, PlanOverrides, Suite};
 use std::path::{Path, PathBuf};
 
 fn repository() -> PathBuf {
@@ -74,5 +75,40 @@ fn upgraded_contracts_mean_the_same() {
             assert!(old == new, "{name}:\n{}\n{}", shown(old), shown(new));
         }
         assert_eq!(old.len(), new.len(), "{name}");
+    }
+}
+
+/// The plans of a suite in all of its profiles, as records.
+fn plans(catalogue: &Catalogue, path: &Path) -> Vec<String> {
+    let suite = Suite::read(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let profiles = suite.profiles.clone();
+    let mut plans = Vec::new();
+    for profile in std::iter::once(None).chain(profiles.iter().map(Some)) {
+        let suite = Suite::read(path, profile.map(String::as_str)).expect("a profile of the suite");
+        let plan = Plan::of(catalogue, &suite, &PlanOverrides::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        plans.push(serde_json::to_string(&plan).expect("JSON"));
+    }
+    plans
+}
+
+#[test]
+fn upgraded_suites_and_those_of_today_plan_the_same_trials() {
+    let root = repository();
+    let catalogue = Catalogue::read(&root).expect("the catalogue");
+    let schema = schemas::extended(FileKind::Suite).expect("a schema");
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in std::fs::read_dir(root.join("crates/config/tests/format/former/suites")).expect("former suites") {
+        let former = entry.expect("an entry").path();
+        let name = former.file_name().expect("a name");
+        let old = plans(&catalogue, &former);
+        let source = SourceFile::read(&former).expect("read");
+        let text = upgraded(FileKind::Suite, &schema, &source)
+            .expect("a suite")
+            .expect("changed");
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        assert_eq!(old, plans(&catalogue, &file), "{}", former.display());
+        assert_eq!(old, plans(&catalogue, &root.join("suites").join(name)), "{}", former.display());
     }
 }

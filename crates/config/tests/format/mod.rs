@@ -2,3 +2,4 @@
 
 mod former;
 pub(crate) mod schema;
+mod wrong;

@@ -2,11 +2,11 @@
 
 use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
-use crate::contract::backing::Rows;
 use crate::contract::jwt::{self, Jwts};
 use crate::contract::source::{Drawn, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
 use crate::contract::template::mentioned;
-use crate::format::TomlValue;
+use crate::contract::toml::{MessagesToml, TextOrNumber};
+use crate::format::{Spanned, TomlValue};
 use crate::format::suggestion::suggest;
 use prony_load::{GeneratedBody, Pick};
 use rand::rngs::SmallRng;
@@ -100,49 +100,52 @@ impl Call<'_> {
     fn row_columns(&self) -> Result<BTreeSet<(String, String, String)>, ConfigError> {
         let rows = self.contract.rows();
         let mut found = BTreeSet::new();
-        let mut wrong = None;
+        if rows.is_empty() {
+            return Ok(found);
+        }
+        let mut names = self.mentioned();
+        // Which constants the call uses may depend on its values.
+        for value in self.contract.written.value.values() {
+            TomlValue::texts(value, &mut |text, _| names.extend(mentioned(text)));
+        }
+        for source in self.with().values() {
+            if let SourceToml::Reference(target) = source.get_ref() {
+                names.insert(target.clone());
+            }
+        }
+        for full in names {
+            let Some((name, column)) = full.split_once('.') else {
+                continue;
+            };
+            if !rows.iter().any(|rows| rows.name() == name) {
+                continue;
+            }
+            if let Some(table) = self.tables().get(name)
+                && table.column(column).is_none()
+            {
+                let help = suggest(table.columns.iter().map(String::as_str), column);
+                let message = format!("`rows.{name}` has no column `{column}`");
+                return Err(self.contract.file.invalid_with(self.place_of(&full), message, help));
+            }
+            found.insert((name.to_owned(), column.to_owned(), full.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Where the call uses a name.
+    fn place_of(&self, name: &str) -> Range<usize> {
+        let file = &self.contract.file;
+        let mut found = None;
         self.texts(&mut |text, span| {
-            for full in mentioned(text) {
-                let Some((name, column)) = full.split_once('.') else {
-                    continue;
-                };
-                if !rows.iter().any(|rows| rows.name() == name) {
-                    continue;
-                }
-                if let Some(table) = self.tables().get(name)
-                    && table.column(column).is_none()
-                {
-                    let help = suggest(table.columns.iter().map(String::as_str), column);
-                    let file = &self.contract.file;
-                    let at = text.find(&full).map_or(0..text.len(), |at| at..at + full.len());
-                    let at = file.part_of_text(&span, text, &at);
-                    let message = format!("`rows.{name}` has no column `{column}`");
-                    wrong.get_or_insert(file.invalid_with(at, message, help));
-                }
-                found.insert((name.to_owned(), column.to_owned(), full.clone()));
+            if found.is_none() && mentioned(text).iter().any(|mentioned| mentioned == name) {
+                let at = text.find(name).map_or(0..text.len(), |at| at..at + name.len());
+                found = Some(file.part_of_text(&span, text, &at));
             }
         });
-        for source in self.with().values() {
-            if let SourceToml::Reference(full) = source.get_ref()
-                && let Some((name, column)) = full.split_once('.')
-                && rows.iter().any(|rows| Rows::name(rows) == name)
-            {
-                found.insert((name.to_owned(), column.to_owned(), full.clone()));
-            }
-        }
-        // Constants may use rows, too.
-        for value in self.contract.written.value.values() {
-            TomlValue::texts(value, &mut |text, _| {
-                for full in mentioned(text) {
-                    if let Some((name, column)) = full.split_once('.')
-                        && rows.iter().any(|rows| Rows::name(rows) == name)
-                    {
-                        found.insert((name.to_owned(), column.to_owned(), full.clone()));
-                    }
-                }
-            });
-        }
-        wrong.map_or(Ok(found), Err)
+        let source = self.with().values().find(|source| {
+            matches!(source.get_ref(), SourceToml::Reference(target) if target == name)
+        });
+        found.or_else(|| source.map(Spanned::span)).unwrap_or_else(|| self.span.clone())
     }
 
     /// Calls `each` with every text of the call that may have placeholders, and its position.
@@ -162,9 +165,15 @@ impl Call<'_> {
             TomlValue::texts(value, each);
         }
         if let Some(messages) = &written.messages {
-            TomlValue::texts(&messages.get_ref().each, each);
+            let MessagesToml { count, each: message, unanswered } = messages.get_ref();
+            numbers([Some(count), unanswered.as_ref()], each);
+            TomlValue::texts(message, each);
         }
-        let Some(expect) = written.expect.as_ref().map(crate::format::Spanned::get_ref) else {
+        numbers([written.generated.as_ref().map(|generated| &generated.get_ref().bytes)], each);
+        for step in written.script.iter().flat_map(Spanned::get_ref) {
+            step.get_ref().texts(&mut |text| each(text, step.span()));
+        }
+        let Some(expect) = written.expect.as_ref().map(Spanned::get_ref) else {
             return;
         };
         let texts = [&expect.text];
@@ -191,9 +200,22 @@ impl Call<'_> {
             TomlValue::texts(value, each);
         }
         if let Some(list) = &expect.json_list {
-            TomlValue::texts(&list.get_ref().each, each);
+            let list = list.get_ref();
+            numbers([list.first.as_ref(), Some(&list.count)], each);
+            TomlValue::texts(&list.each, each);
+        }
+        if let Some(builtin) = &expect.builtin {
+            for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
+                each(text.get_ref(), text.span());
+            }
+            if let Some(lines) = &builtin.html_lines {
+                for text in &lines.get_ref().0 {
+                    each(text, lines.span());
+                }
+            }
         }
         if let Some(events) = &expect.events {
+            numbers([Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()], each);
             for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
                 for value in [&event.json, &event.message].into_iter().flatten() {
                     TomlValue::texts(value, each);
@@ -208,6 +230,42 @@ impl Call<'_> {
                 each(text, table.span());
             }
         }
+    }
+
+    /// The names that the call uses: in its texts and files, in the values that its placeholders refer to, in constants and in
+    /// claims of tokens.
+    pub(crate) fn mentioned(&self) -> BTreeSet<String> {
+        let mut open = Vec::new();
+        self.texts(&mut |text, _| open.extend(mentioned(text)));
+        for file in self.files() {
+            open.extend(mentioned(&file));
+        }
+        let contract = &self.contract.written;
+        let mut found = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if !found.insert(name.clone()) {
+                continue;
+            }
+            if let Some(SourceToml::Reference(target)) = self.with().get(&name).map(Spanned::get_ref) {
+                open.push(target.clone());
+            }
+            if let Some(value) = contract.value.get(name.strip_prefix("value.").unwrap_or(&name)) {
+                TomlValue::texts(value, &mut |text, _| open.extend(mentioned(text)));
+            }
+            if let Some(jwt) = contract.jwt.get(&name) {
+                open.extend(jwt::places(jwt.get_ref()));
+            }
+        }
+        found
+    }
+
+    /// The contents of the files whose placeholders are filled.
+    fn files(&self) -> Vec<String> {
+        let expect = self.written.expect.as_ref().and_then(|expect| expect.get_ref().file.as_ref());
+        let files = [self.written.file.as_ref(), expect].into_iter().flatten();
+        files
+            .filter_map(|file| std::fs::read_to_string(self.contract.folder.join(file.get_ref())).ok())
+            .collect()
     }
 
     /// The tokens that the call carries, with the placeholders of their claims filled: one, or one for each row.
@@ -225,8 +283,10 @@ impl Call<'_> {
             _ => None,
         };
         let contract = self.contract;
-        let mut names = BTreeSet::new();
-        self.texts(&mut |text, _| names.extend(mentioned(text)));
+        if contract.written.jwt.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = self.mentioned();
         let carried: Jwts = contract
             .written
             .jwt
@@ -244,5 +304,17 @@ impl Call<'_> {
     /// The rows that were read from backing services.
     pub(crate) const fn tables(&self) -> &BTreeMap<String, RowTable> {
         &self.contract.tables
+    }
+}
+
+/// Calls `each` with the numbers that are texts.
+fn numbers<'a, const N: usize>(
+    numbers: [Option<&'a Spanned<TextOrNumber>>; N],
+    each: &mut impl FnMut(&'a str, Range<usize>),
+) {
+    for number in numbers.into_iter().flatten() {
+        if let TextOrNumber::Text(text) = number.get_ref() {
+            each(text, number.span());
+        }
     }
 }

@@ -171,6 +171,16 @@ impl Call<'_> {
                     }
                 },
             };
+            if let HeaderExpectToml::Matches(pattern) = value.get_ref() {
+                // The compiled one is wider: it matches the whole value.
+                let alone = Expectation {
+                    body: vec![BodyRule::Matches(pattern.matches.clone())],
+                    ..Expectation::default()
+                };
+                alone
+                    .compile()
+                    .map_err(|error| self.invalid(value.span(), format!("`{name}`: {error}")))?;
+            }
             let alone = Expectation {
                 headers: vec![rule.clone()],
                 ..Expectation::default()

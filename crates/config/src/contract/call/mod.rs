@@ -17,7 +17,7 @@ pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::source::SourceToml;
-use crate::contract::template::constant;
+use crate::contract::template::{Piece, constant, parse};
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
 use crate::format::suggestion::suggest;
@@ -89,6 +89,24 @@ impl Contract {
             written: own,
             span: call.span(),
         })
+    }
+}
+
+impl Contract {
+    /// Values that nothing uses are mistakes.
+    pub(crate) fn verify_used(
+        &self,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
+        used: &BTreeSet<String>,
+    ) -> Result<(), ConfigError> {
+        match own.iter().find(|(name, _)| !used.contains(*name)) {
+            Some((name, source)) => Err(self.file.invalid_with(
+                source.span(),
+                format!("`with.{name}` is not used"),
+                format!("no text has the placeholder `{{{name}}}`"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -199,15 +217,7 @@ impl Call<'_> {
             let (request, _) = self.build(protocol, &filling)?;
             self.script(&request, &filling)?;
         }
-        let used = filling.used();
-        match own.iter().find(|(name, _)| !used.contains(*name)) {
-            Some((name, source)) => Err(self.contract.file.invalid_with(
-                source.span(),
-                format!("`with.{name}` is not used"),
-                format!("no text has the placeholder `{{{name}}}`"),
-            )),
-            None => Ok(()),
-        }
+        self.contract.verify_used(own, &filling.used())
     }
 
     /// The request and the expected reply.
@@ -216,6 +226,7 @@ impl Call<'_> {
         protocol: Protocol,
         filling: &PlaceholderValues<'_>,
     ) -> Result<(Request, Expectation), ConfigError> {
+        filling.verify_references(self.with())?;
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
                 let request = self.http_request(filling)?;
@@ -258,10 +269,10 @@ impl Call<'_> {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return refused(&format!(
-                "methods are case-sensitive: write `{} {path}`",
-                method.to_ascii_uppercase()
-            ));
+            let file = &self.contract.file;
+            let at = file.part_of_text(&http.span(), text, &(0..method.len()));
+            let help = format!("methods are case-sensitive: write `{}`", method.to_ascii_uppercase());
+            return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");
@@ -364,7 +375,8 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
-        let path = filling.target((&span, path))?;
+        let written = path;
+        let path = filling.target((&span, written))?;
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
@@ -372,13 +384,21 @@ impl Call<'_> {
                 sent.escape_ascii()
             )));
         }
-        match sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
-            None => Ok(path),
-            Some(byte) => Err(at(format!(
-                "`{}` in the path: percent-encode it",
-                byte.escape_ascii()
-            ))),
+        if sent.iter().all(u8::is_ascii_graphic) {
+            return Ok(path);
         }
+        let pieces = parse(written).unwrap_or_default();
+        let wrong = pieces.into_iter().find_map(|piece| match piece {
+            Piece::Text(text) => text.chars().find(|letter| !letter.is_ascii_graphic()),
+            Piece::Reference(_) | Piece::Formula(_) => None,
+        });
+        let Some(wrong) = wrong else {
+            return Err(at(format!("`{}` is not a path", sent.escape_ascii())));
+        };
+        let encoded = prony_load::escape::path(wrong.encode_utf8(&mut [0; 4]).as_bytes());
+        let help = format!("write `{encoded}`");
+        let file = &self.contract.file;
+        Err(file.invalid_with(span, format!("`{}` in the path", wrong.escape_debug()), help))
     }
 
     /// The headers of the call, with their placeholders filled.

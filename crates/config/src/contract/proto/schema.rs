@@ -19,6 +19,9 @@ pub(crate) struct Schema {
 impl Schema {
     /// Compiles a file of the contract's folder. The error is the compiler's, with file and line.
     pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
+        if !folder.join(file).is_file() {
+            return Err("there is no such file".to_owned());
+        }
         let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
         let pool =
             DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
@@ -70,7 +73,11 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
+        let letters = |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
+        let plain = letters("A").map_err(|reason| match letters("1") {
+            Ok(_) => "a number of a message cannot differ between requests: set it in the workload".to_owned(),
+            Err(_) => reason,
+        })?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);

@@ -99,7 +99,7 @@ impl CaptureToml {
 #[serde(deny_unknown_fields)]
 pub(crate) struct GeneratedBodyToml {
     /// Its length in bytes.
-    pub(crate) bytes: TextOrNumber,
+    pub(crate) bytes: Spanned<TextOrNumber>,
     /// Send it in chunks of this length, bytes.
     #[schemars(range(min = 1))]
     pub(crate) chunk: Option<u32>,
@@ -115,6 +115,11 @@ pub(crate) enum TextOrNumber {
 }
 
 impl TextOrNumber {
+    /// The text, or the number as text, with the position of the number.
+    pub(crate) fn at(number: &Spanned<Self>) -> Spanned<String> {
+        Spanned::new(number.span(), number.get_ref().text())
+    }
+
     /// The text, or the number as text.
     pub(crate) fn text(&self) -> String {
         match self {
@@ -129,11 +134,11 @@ impl TextOrNumber {
 #[serde(deny_unknown_fields)]
 pub(crate) struct MessagesToml {
     /// The number of messages.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: SpannedValue,
     /// The largest number of messages that may wait for their replies.
-    pub(crate) unanswered: Option<TextOrNumber>,
+    pub(crate) unanswered: Option<Spanned<TextOrNumber>>,
 }
 
 /// A call of an operation, with the keys that differ from it; or a request without an operation.
@@ -175,7 +180,7 @@ pub(crate) struct CallToml {
     pub(crate) capture: Option<BTreeMap<String, Spanned<CaptureToml>>>,
     /// The frames of a WebSocket, instead of a single message.
     #[schemars(extend("x-aliases" = ["talk"]))]
-    pub(crate) script: Option<Spanned<Vec<ScriptStepToml>>>,
+    pub(crate) script: Option<Spanned<Vec<Spanned<ScriptStepToml>>>>,
     /// Repeat the request until the expectation holds, at most for this time.
     #[schemars(extend("x-aliases" = ["until"]))]
     pub(crate) retry_for: Option<DurationText>,

@@ -142,9 +142,9 @@ pub(crate) struct ListToml {
     /// The JSON Pointer to the list. Default: the whole body.
     pub(crate) at: Option<Spanned<String>>,
     /// The number of the first item. Default: 1.
-    pub(crate) first: Option<TextOrNumber>,
+    pub(crate) first: Option<Spanned<TextOrNumber>>,
     /// The number of items.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// An item. In formulas, `i` is its number.
     pub(crate) each: SpannedValue,
     /// Whether the object that holds the list has no other members.
@@ -183,13 +183,13 @@ pub(crate) enum TableRowsToml {
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsToml {
     /// The number of messages, without the last one if `last` describes it.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: EventToml,
     /// The message after these.
     pub(crate) last: Option<EventToml>,
     /// The gap before each message, in microseconds.
-    pub(crate) gap_us: Option<TextOrNumber>,
+    pub(crate) gap_us: Option<Spanned<TextOrNumber>>,
     /// Whether each message must arrive when it is due, and not only the whole stream.
     #[serde(default)]
     pub(crate) flushed: bool,

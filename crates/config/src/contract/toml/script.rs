@@ -49,6 +49,33 @@ pub(crate) struct ScriptStepToml {
     pub(crate) expect: Option<ExpectedFrameToml>,
 }
 
+impl ScriptStepToml {
+    /// Calls `each` with every text that may have placeholders.
+    pub(crate) fn texts<'a>(&'a self, each: &mut impl FnMut(&'a str)) {
+        self.path.iter().chain(&self.reason).for_each(|text| each(text));
+        let mut number = |number: &'a TextOrNumber| match number {
+            TextOrNumber::Text(text) => each(text),
+            TextOrNumber::Number(_) => {}
+        };
+        self.close.iter().for_each(&mut number);
+        if let Some(ExpectedFrameToml::Close(Close { close })) = &self.expect {
+            close.0.iter().for_each(&mut number);
+        }
+        let frames = [&self.text, &self.binary, &self.continuation, &self.ping, &self.pong];
+        for payload in frames.into_iter().flatten() {
+            match payload {
+                PayloadToml::Letters(LettersToml { letters: number })
+                | PayloadToml::Bytes(MadeBytes { bytes: number }) => {
+                    if let TextOrNumber::Text(text) = number {
+                        each(text);
+                    }
+                }
+                PayloadToml::Text(text) | PayloadToml::Hex(Hex { hex: text }) => each(text),
+            }
+        }
+    }
+}
+
 /// A text, or content that is generated from a single key.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged)]

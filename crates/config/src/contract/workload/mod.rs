@@ -159,7 +159,7 @@ impl WorkloadBuilder<'_> {
         let index = if let Some(index) = known {
             index
         } else {
-            let mut built = self.build(call, protocol)?;
+            let mut built = self.build(call, &step.with, protocol)?;
             self.state
                 .add_cookies(&mut built, &mut self.parameters.borrow_mut(), &self.slots);
             self.operations.push(Operation {
@@ -183,8 +183,14 @@ impl WorkloadBuilder<'_> {
         std::mem::take(&mut self.operations)
     }
 
-    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ConfigError> {
-        let mut bindings: Bindings = self.state.bindings().collect();
+    /// `own`: the values that the step sets, which take precedence over those that users carry.
+    fn build(
+        &mut self,
+        call: &Call<'_>,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
+        protocol: Protocol,
+    ) -> Result<Operation, ConfigError> {
+        let mut bindings: Bindings = self.state.bindings().filter(|(name, _)| !own.contains_key(name)).collect();
         for (name, bound) in call.drawn_rows()? {
             bindings.insert(name, bound);
         }
@@ -213,6 +219,7 @@ impl WorkloadBuilder<'_> {
         let filling =
             PlaceholderValues::for_load(self.contract, &bindings, &self.slots, &self.parameters);
         let (request, expect) = call.build(protocol, &filling)?;
+        self.contract.verify_used(own, &filling.used())?;
         Ok(Operation {
             name: String::new(),
             request,

@@ -3,7 +3,6 @@
 use crate::contract::call::{BoundValue, Call, Slots};
 use crate::contract::jwt;
 use crate::contract::source::Drawn;
-use crate::contract::template;
 use crate::contract::toml::WorkloadToml;
 use crate::ConfigError;
 use crate::contract::Contract;
@@ -51,8 +50,7 @@ impl State {
 
     /// The carried values that a call's placeholders use: they distinguish two calls of one operation.
     pub(super) fn carried(&self, call: &Call<'_>) -> BTreeSet<String> {
-        let mut mentioned = BTreeSet::new();
-        call.texts(&mut |text, _| mentioned.extend(template::mentioned(text)));
+        let mentioned = call.mentioned();
         let used = |name: &&String| mentioned.contains(*name);
         let mut carried: BTreeSet<String> = self.captured.iter().filter(used).cloned().collect();
         if self.cookies && self.captured.contains(COOKIES) {
