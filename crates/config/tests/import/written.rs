@@ -20,7 +20,8 @@ impl<'d> Visit<'d> for SpansLines {
     fn visit_inline_table(&mut self, table: &'d InlineTable) {
         let text = table.to_string();
         let text = text.trim();
-        if text.contains('\n') && !text.contains("\"\"\"") || table.trailing_comma() {
+        let has_text_of_lines = ["\"\"\"", "'''"].iter().any(|quotes| text.contains(quotes));
+        if text.contains('\n') && !has_text_of_lines || table.trailing_comma() {
             self.0.push(text.to_owned());
         }
         visit_inline_table(self, table);

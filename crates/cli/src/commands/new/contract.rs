@@ -5,6 +5,7 @@ use crate::commands::load;
 use crate::commands::new::next_commands;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::text::plural;
 use anyhow::anyhow;
 use prony_config::format::FileKind;
 use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
@@ -92,9 +93,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (&check, "check a running server against it"),
     ]);
     print(&format!(
-        "{}: {} operations; correct what is wrong\n\n{next}",
+        "{}: {}; correct what is wrong\n\n{next}",
         folder.display(),
-        draft.operations.len()
+        plural(draft.operations.len(), "operation")
     ))?;
     Ok(Exit::Fine)
 }
