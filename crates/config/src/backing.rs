@@ -263,7 +263,12 @@ impl BackingDefinition {
             return Err(format!("`{}` has no variable `{name}`: {allowed}", self.name));
         };
         let number = value.parse();
-        number.map_err(|_| format!("`{name}` of `{}` is \"{value}\", which is not a number", self.name))
+        number.map_err(|_| {
+            format!(
+                "`{name}` of `{}` is \"{value}\", which is not a number",
+                self.name
+            )
+        })
     }
 
     /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.

@@ -163,9 +163,8 @@ impl Catalogue {
     /// Verifies what a contract says about backing services.
     pub(crate) fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
-            let at = |key: &str, reason: &str| {
-                Err(contract.backing_service_error(wanted.name(), key, reason))
-            };
+            let at =
+                |key: &str, reason: &str| Err(contract.backing_service_error(wanted.name(), key, reason));
             if let Some(error) = self.error_of(FileKind::Backing, wanted.uses()) {
                 return Err(error.clone());
             }

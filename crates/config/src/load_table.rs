@@ -104,7 +104,7 @@ pub(crate) enum LoadToml<C = NonZeroU32, R = Rate> {
     },
 }
 
-/// `{ to = 40, over = "30s" }`: from then on the rate stays.
+/// A rate that changes evenly, and stays from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { to = 40, over = \"30s\" }"))]
@@ -115,7 +115,7 @@ pub(crate) struct RampToml {
     over: PositiveDuration,
 }
 
-/// `{ by = 500, every = "10s" }`: without an end.
+/// A rate that rises in steps, without an end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { by = 500, every = \"10s\" }"))]

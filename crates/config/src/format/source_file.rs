@@ -3,7 +3,7 @@
 use super::validate::{self, Fault};
 use super::{Diagnostic, Diagnostics, FORMAT, FileKind, schema, syntax, upgrade};
 use crate::ConfigError;
-use crate::error::io_reason;
+use crate::format::error::io_reason;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::ops::Range;

@@ -48,7 +48,9 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     let broken = |row: usize, error: &csv::Error| TableError::Row {
         row,
         reason: match error.kind() {
-            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => {
                 format!("it has {len} values, and the header line {expected_len}")
             }
             csv::ErrorKind::Utf8 { .. } => "it is not a text in UTF-8".to_owned(),

@@ -120,7 +120,9 @@ fn upgraded_suites_and_those_of_today_plan_the_same_trials() {
     let catalogue = Catalogue::read(&root).expect("the catalogue");
     let schema = schemas::extended(FileKind::Suite).expect("a schema");
     let folder = tempfile::tempdir().expect("a folder");
-    for entry in std::fs::read_dir(root.join("crates/config/tests/format/former/suites")).expect("former suites") {
+    for entry in
+        std::fs::read_dir(root.join("crates/config/tests/format/former/suites")).expect("former suites")
+    {
         let former = entry.expect("an entry").path();
         let name = former.file_name().expect("a name");
         let old = plans(&catalogue, &former);
@@ -131,7 +133,12 @@ fn upgraded_suites_and_those_of_today_plan_the_same_trials() {
         let file = folder.path().join(name);
         std::fs::write(&file, text).expect("written");
         assert_eq!(old, plans(&catalogue, &file), "{}", former.display());
-        assert_eq!(old, plans(&catalogue, &root.join("suites").join(name)), "{}", former.display());
+        assert_eq!(
+            old,
+            plans(&catalogue, &root.join("suites").join(name)),
+            "{}",
+            former.display()
+        );
     }
 }
 

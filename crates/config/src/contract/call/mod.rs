@@ -15,13 +15,14 @@ pub(crate) use placeholders::{Bindings, BoundValue, Context, PlaceholderValues, 
 pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use crate::ConfigError;
-use crate::error::io_reason;
 use crate::contract::Contract;
 use crate::contract::source::SourceToml;
-use crate::contract::template::{Piece, constant, parse};
+use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
+use crate::format::error::io_reason;
 use crate::format::suggestion::suggest;
+use crate::format::template::{Piece, parse};
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -71,7 +72,9 @@ impl Contract {
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
             let help = "add `http`, such as \"GET /items/{id}\", or `grpc` or `websocket`";
-            return Err(self.file.invalid_with(call.span(), "the request is missing", help));
+            return Err(self
+                .file
+                .invalid_with(call.span(), "the request is missing", help));
         }
         let Some(expect) = &own.expect else {
             let help = "add it, such as `expect.status = 200`";
@@ -263,26 +266,39 @@ impl Call<'_> {
             let message = format!("`http` is \"{text}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
-        if let Some(request) = text.strip_suffix(" HTTP/1.1").or_else(|| text.strip_suffix(" HTTP/2")) {
+        if let Some(request) = text
+            .strip_suffix(" HTTP/1.1")
+            .or_else(|| text.strip_suffix(" HTTP/2"))
+        {
             return refused(&format!("the protocol is set by a suite: write `{request}`"));
         }
         let Some((method, path)) = text.split_once(' ') else {
             return refused("give method and path, such as `GET /items/{id}`");
         };
-        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if method.is_empty()
+            || !method
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
             let file = &self.contract.file;
             let at = file.part_of_text(&http.span(), text, &(0..method.len()));
-            let help = format!("methods are case-sensitive: write `{}`", method.to_ascii_uppercase());
+            let help = format!(
+                "methods are case-sensitive: write `{}`",
+                method.to_ascii_uppercase()
+            );
             return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");
         }
         if !path.starts_with(['/', '{']) {
-            return refused(&format!("a path starts with `/`: write `{method} /{}`", path.trim()));
+            return refused(&format!(
+                "a path starts with `/`: write `{method} /{}`",
+                path.trim()
+            ));
         }
         let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
@@ -320,7 +336,10 @@ impl Call<'_> {
         .collect();
         if let [(first, _), (second, span), ..] = given.as_slice() {
             let message = format!("`{first}` and `{second}`: a request has one body");
-            return Err(self.contract.file.invalid_with(span.clone(), message, "remove one of them"));
+            return Err(self
+                .contract
+                .file
+                .invalid_with(span.clone(), message, "remove one of them"));
         }
         if let Some(json) = &written.json {
             let body = filling.json(json, false)?;

@@ -156,7 +156,10 @@ impl Editor<'_, '_> {
                     key(&operation, "expect")
                 });
                 let status = |expect: &[Step]| {
-                    ["status", "grpc_status"].map(|name| self.at(&key(expect, name)).map(|value| format!("{:?}", value.get_ref())))
+                    ["status", "grpc_status"].map(|name| {
+                        self.at(&key(expect, name))
+                            .map(|value| format!("{:?}", value.get_ref()))
+                    })
                 };
                 if of_operation.is_some_and(|other| status(&other) == status(&expect)) {
                     self.insert(&path, "capture", toml::Table::new());
@@ -164,7 +167,9 @@ impl Editor<'_, '_> {
             }
             self.expectation(&expect);
             // A step of a sequence file accepted 200 to 299.
-            if matches!(path.first(), Some(Step::Key(table)) if table == "step") && !self.has(&key(&expect, "status")) {
+            if matches!(path.first(), Some(Step::Key(table)) if table == "step")
+                && !self.has(&key(&expect, "status"))
+            {
                 if self.has(&expect) {
                     self.insert(&expect, "status", "2xx");
                 } else {
@@ -201,7 +206,10 @@ impl Editor<'_, '_> {
         // JSON had no implied media type.
         let has_type = self.has(&key(expect, "content_type"));
         let is_upload = is_true(self, "uploaded");
-        if (self.has(&key(expect, "json")) || is_upload) && !has_type && !self.has(&key(expect, "grpc_status")) {
+        if (self.has(&key(expect, "json")) || is_upload)
+            && !has_type
+            && !self.has(&key(expect, "grpc_status"))
+        {
             self.insert(expect, "content_type", "any");
         }
         if is_upload {
@@ -223,8 +231,10 @@ impl Editor<'_, '_> {
             let at = key(&headers, &name);
             let Some(text) = self.text(&at) else { continue };
             let has_place = upgraded(&text, Place::Other, false, &Sources::new());
-            let is_pattern = crate::contract::template_names(&has_place).is_empty()
-                && text.contains(['\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}']);
+            let is_pattern = crate::format::template::mentioned(&has_place).is_empty()
+                && text.contains([
+                    '\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}',
+                ]);
             if is_pattern {
                 let pattern = ("matches".to_owned(), Value::from(text));
                 self.replace(&at, toml::Table::from_iter([pattern]));
@@ -283,7 +293,11 @@ impl Editor<'_, '_> {
                 [Step::Key(table), Step::Key(name)] if table == "operation" => Some(name.clone()),
                 _ => None,
             };
-            if let Some(of_operation) = request.operation.as_ref().and_then(|name| of_operations.get(name)) {
+            if let Some(of_operation) = request
+                .operation
+                .as_ref()
+                .and_then(|name| of_operations.get(name))
+            {
                 sources.extend(of_operation.clone());
             }
             let with = key(&request.path, "with");
@@ -304,7 +318,11 @@ impl Editor<'_, '_> {
                 })
                 .map(|(name, _)| name.clone())
                 .collect();
-            let inherited = request.operation.iter().filter_map(|name| of_operations.get(name)).flatten();
+            let inherited = request
+                .operation
+                .iter()
+                .filter_map(|name| of_operations.get(name))
+                .flatten();
             let renamed: Vec<String> = inherited
                 .filter(|(name, source)| {
                     let replaced = request
@@ -353,7 +371,11 @@ impl Editor<'_, '_> {
             let captures = key(&request.path, "capture");
             for name in self.keys(&captures) {
                 let is_json = self.has(&key(&key(&captures, &name), "json"));
-                let source = if is_json { Source::CapturedJson } else { Source::Text };
+                let source = if is_json {
+                    Source::CapturedJson
+                } else {
+                    Source::Text
+                };
                 sources.insert(name, source);
             }
         }
@@ -367,7 +389,7 @@ impl Editor<'_, '_> {
             let claims = key(&key(&key(&[], "jwt"), &token), "claims");
             for claim in self.keys(&claims) {
                 if let Some(text) = self.text(&key(&claims, &claim)) {
-                    names.extend(crate::contract::template_names(&text));
+                    names.extend(crate::format::template::mentioned(&text));
                 }
             }
         }
@@ -413,7 +435,11 @@ impl Editor<'_, '_> {
                         .iter()
                         .filter_map(|item| item.get_ref().as_str().map(str::to_owned))
                         .collect();
-                    if texts.is_empty() { Source::Number } else { Source::Texts(texts) }
+                    if texts.is_empty() {
+                        Source::Number
+                    } else {
+                        Source::Texts(texts)
+                    }
                 }
                 (None, Some(DeValue::Table(table))) if table.contains_key("random_hex") => {
                     Source::Texts(Vec::new())
@@ -475,14 +501,24 @@ impl Editor<'_, '_> {
         }
         self.value(&key(request, "json"), Place::Json, false, sources);
         self.value(&key(request, "message"), Place::Message, false, sources);
-        self.value(&key(&key(request, "messages"), "each"), Place::Message, true, sources);
+        self.value(
+            &key(&key(request, "messages"), "each"),
+            Place::Message,
+            true,
+            sources,
+        );
         self.value(&key(request, "script"), Place::Other, false, sources);
         let expect = key(request, "expect");
         for name in ["text", "contains", "json_rules", "headers"] {
             self.value(&key(&expect, name), Place::Other, false, sources);
         }
         self.value(&key(&expect, "builtin"), Place::Other, false, sources);
-        self.value(&key(&key(&expect, "html_table"), "more"), Place::Other, false, sources);
+        self.value(
+            &key(&key(&expect, "html_table"), "more"),
+            Place::Other,
+            false,
+            sources,
+        );
         for name in ["json", "json_contains"] {
             if self.text(&key(&key(&expect, name), "bytes")).as_deref() != Some("{body.bytes}") {
                 self.value(&key(&expect, name), Place::Json, false, sources);

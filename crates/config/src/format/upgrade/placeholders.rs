@@ -114,7 +114,11 @@ fn pieces(text: &str, place: Place, has_formulas: bool, sources: &Sources) -> St
         let opened = braces(rest, '{');
         let inner = &rest[opened..];
         let is_formula = inner.starts_with('=');
-        let end = if is_formula { formula_end(inner) } else { inner.find('}') };
+        let end = if is_formula {
+            formula_end(inner)
+        } else {
+            inner.find('}')
+        };
         let Some(end) = end else {
             // It was sent as it is.
             out.push_str(&"{".repeat(opened + usize::from(is_formula)));
@@ -167,9 +171,9 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
     let raw = place == Place::Path
         && !at_start
         && match source {
-            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts
-                .iter()
-                .any(|text| escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text),
+            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts.iter().any(|text| {
+                escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text
+            }),
             Some(Source::Text) | None => true,
             Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
@@ -197,7 +201,9 @@ fn formula_end(text: &str) -> Option<usize> {
 }
 
 fn lone(text: &str) -> Option<&str> {
-    text.strip_prefix('{')?.strip_suffix('}').filter(|name| is_name(name))
+    text.strip_prefix('{')?
+        .strip_suffix('}')
+        .filter(|name| is_name(name))
 }
 
 fn lone_formula(text: &str) -> Option<&str> {
@@ -293,7 +299,12 @@ mod tests {
             ("/a/{word}?x={n}", Place::Path, false, "/a/{word:raw}?x={n}"),
             ("/a/{hex}/{row}", Place::Path, false, "/a/{hex}/{order.id}"),
             ("{{n}}", Place::Other, false, "{{{n}}}"),
-            ("{{n} {{Name}} {= x", Place::Other, false, "{{n} {{{{Name}}}} {{= x"),
+            (
+                "{{n} {{Name}} {= x",
+                Place::Other,
+                false,
+                "{{n} {{{{Name}}}} {{= x",
+            ),
             ("{Name} {a.b} {2}", Place::Other, false, "{{Name}} {{a.b}} {2}"),
             (r#"{"a":{"b":{}}}"#, Place::Other, false, r#"{"a":{"b":{}}}"#),
         ] {

@@ -1,6 +1,6 @@
 //! Errors of files and of queries about them.
 
-use crate::format::{Diagnostic, Diagnostics};
+use super::{Diagnostic, Diagnostics};
 use std::io;
 use std::path::{Path, PathBuf};
 
