@@ -578,7 +578,7 @@ impl<'a> Validator<'a> {
         Some(if std::ptr::eq(around, self.root) {
             "it belongs at the top of the file".to_owned()
         } else {
-            format!("it belongs beside `{key}`, not in it")
+            format!("it belongs next to `{key}`, not in it")
         })
     }
 

@@ -1,6 +1,6 @@
 //! Requests carry exactly the values of their placeholders, whatever characters these have.
 
-use super::common::session::{Sent, Session};
+use super::common::session::{SentRequest, Session};
 use super::common::{load, right};
 use percent_encoding::percent_decode_str;
 use prony_config::contract::Contract;
@@ -120,7 +120,7 @@ expect = { status = 200 }
 "#;
 
 /// The request of [`REQUEST`] must carry this value.
-fn carries(sent: &Sent, value: &str) {
+fn carries(sent: &SentRequest, value: &str) {
     let body: Value =
         serde_json::from_str(&sent.body).unwrap_or_else(|error| panic!("{error}: {}", sent.body));
     let longer = format!("<{value}|{value}>");

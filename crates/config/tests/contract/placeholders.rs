@@ -1,6 +1,6 @@
 //! Placeholders and formulas: their values, types and escaping, and what is wrong with them.
 
-use super::common::session::{Sent, Session};
+use super::common::session::{SentRequest, Session};
 use super::common::{load, replaced, right, told};
 use prony_config::ConfigError;
 use prony_config::contract::{Contract, RowTable};
@@ -51,7 +51,7 @@ mix = [{ operation = "get" }]
 load = { kind = "closed", connections = 1 }
 "#;
 
-/// Uses all of the values, so that each test need not.
+/// Uses every value, so that no test has to.
 const ALL: &str = "{n}{text:raw}{yes}{half}{drawn}{word}{note}";
 
 fn rows() -> BTreeMap<String, RowTable> {
@@ -83,7 +83,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The request in the workload and in a case, which must be equal.
-fn sent(contract: &str) -> Result<Sent, ConfigError> {
+fn sent(contract: &str) -> Result<SentRequest, ConfigError> {
     let contract = load(contract)?.give_rows(rows())?;
     let workload = contract.workload("get", Protocol::Http1)?;
     let cases = contract.cases(Protocol::Http1, 1);

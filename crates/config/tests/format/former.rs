@@ -100,7 +100,7 @@ fn upgraded_contracts_mean_the_same() {
     }
 }
 
-/// The plans of a suite in all of its profiles, as records.
+/// The records of the plans of a suite, one for each of its profiles.
 fn plans(catalogue: &Catalogue, path: &Path) -> Vec<String> {
     let suite = Suite::read(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let profiles = suite.profiles.clone();

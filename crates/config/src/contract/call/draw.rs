@@ -76,7 +76,7 @@ impl Call<'_> {
         Ok(bindings)
     }
 
-    /// The columns of rows that the call uses, as values that differ between the requests of a load.
+    /// Values that differ between the requests of a load, for the columns of rows that the call uses.
     pub(crate) fn drawn_rows(&self) -> Result<Vec<(String, BoundValue)>, ConfigError> {
         let columns = self.row_columns()?.into_iter().map(|(name, column, full)| {
             let table = self.tables().get(&name);
@@ -91,7 +91,7 @@ impl Call<'_> {
         Ok(columns.collect())
     }
 
-    /// The columns of rows that the call itself uses, as placeholders.
+    /// The placeholders of columns of rows that the call itself uses.
     pub(crate) fn row_names(&self) -> Result<Vec<String>, ConfigError> {
         let mut own = BTreeSet::new();
         self.texts(&mut |text, _| own.extend(mentioned(text)));

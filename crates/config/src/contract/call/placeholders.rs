@@ -858,7 +858,7 @@ impl<'a> PlaceholderValues<'a> {
         found
     }
 
-    /// The same for a text at a depth of constants: only the outermost is told.
+    /// The same for a text at a depth of constants: the error names only the outermost.
     fn invalid_at(
         &self,
         depth: usize,
