@@ -500,7 +500,7 @@ mod tests {
             ),
             (
                 "{ connections = 1 }",
-                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind = \"closed\"`: closed, open or users",
+                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind`: \"closed\", \"open\" or \"users\"",
             ),
         ] {
             let error = read(text).expect_err(text);

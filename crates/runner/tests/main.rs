@@ -19,3 +19,4 @@ mod skip;
 #[path = "../../check/tests/toy.rs"]
 #[allow(dead_code, reason = "shared with the mutants, which need more of it")]
 mod toy;
+mod wrong;

@@ -6,14 +6,14 @@ mod expect;
 mod script;
 mod values;
 
-pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml, TextOrNumber};
+pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml};
 pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
     ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status,
     TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
-pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany};
+pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany, TextOrNumber};
 
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
