@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     print(&format!(
         "{}: {}; correct what is wrong\n\n{next}",
         folder.display(),
-        plural(draft.operations.len(), "operation")
+        plural(draft.operations.len() as u64, "operation")
     ))?;
     Ok(Exit::Fine)
 }
