@@ -151,7 +151,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     // The project's own contracts take precedence.
     std::fs::create_dir_all(folder.path().join("contracts/hello")).expect("a folder");
     std::fs::write(folder.path().join("contracts/hello/contract.toml"), "name = 7").expect("a file");
-    let own = shell(folder.path(), "prony list contracts");
+    let own = shell(folder.path(), "prony validate");
     assert!(
         own.code == Some(2) && own.err.contains("contracts/hello/contract.toml:1"),
         "{own:?}"
@@ -159,7 +159,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     std::fs::write(folder.path().join("prony.toml"), "\nshop = 1\n").expect("a file");
     let key = shell(folder.path(), "prony list runs");
     assert!(
-        key.code == Some(2) && key.err.contains("prony.toml:2: unknown field `shop`"),
+        key.code == Some(2) && key.err.contains("unknown key `shop`\n  prony.toml:2:1"),
         "{key:?}"
     );
 }

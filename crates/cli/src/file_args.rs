@@ -15,7 +15,7 @@ pub(crate) struct FileArgs {
     /// Files, or folders with files [default: all files of the project]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Kind of the files [default: told by the name, the folder and the tables of each]
+    /// Kind of the files [default: derived from the name, the folder and the tables of each file]
     #[arg(long, value_name = "KIND", value_parser = kind_parser(), requires = "files")]
     kind: Option<FileKind>,
 }
@@ -64,7 +64,7 @@ impl FileArgs {
             .map_err(bad_input)?;
         let Some(kind) = self.kind.or_else(|| FileKind::of(&path, &text)) else {
             return Err(bad_input(anyhow!(
-                "cannot tell the kind of {}: files are told apart by their names (contract.toml, service.toml, toolchains.toml, \
+                "cannot tell the kind of {}: files are distinguished by their names (contract.toml, service.toml, toolchains.toml, \
                  backing.toml, testbed.toml, prony.toml), their folders (suites/, testbeds/) or their tables ([[group]] of a suite, \
                  [[step]] of a sequence, [host.NAME] of a testbed, [operation.NAME] of a contract); or give --kind KIND",
                 written.display()

@@ -104,7 +104,7 @@ pub(crate) enum LoadToml<C = NonZeroU32, R = Rate> {
     },
 }
 
-/// `{ to = 40, over = "30s" }`: from then on the rate stays.
+/// A rate that changes evenly, and stays from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { to = 40, over = \"30s\" }"))]
@@ -115,7 +115,7 @@ pub(crate) struct RampToml {
     over: PositiveDuration,
 }
 
-/// `{ by = 500, every = "10s" }`: without an end.
+/// A rate that rises in steps, without an end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { by = 500, every = \"10s\" }"))]
@@ -500,7 +500,7 @@ mod tests {
             ),
             (
                 "{ connections = 1 }",
-                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind = \"closed\"`: closed, open or users",
+                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind`: \"closed\", \"open\" or \"users\"",
             ),
         ] {
             let error = read(text).expect_err(text);

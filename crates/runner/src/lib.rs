@@ -30,6 +30,7 @@ mod machine;
 mod noise;
 mod objective;
 pub mod project;
+mod project_files;
 mod schedule;
 mod schema;
 mod script;
@@ -68,9 +69,10 @@ pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
 pub use project::catalogue_warning;
 pub use project::{
-    Checkout, PROJECT_FILE, ProjectFile, SelectedService, ServiceSelector, choose, common, find, known_files, shipped,
-    shipped_contracts, upgraded_file, verify_file,
+    Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
+    shipped_contracts,
 };
+pub use project_files::{ProjectFile, known_files, upgraded_file, verify_file};
 pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,

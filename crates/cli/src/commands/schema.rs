@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   prony schema contract > contract.schema.json
-  prony schema --write               all of them, as schemas/1/KIND.json
+  prony schema --write               every schema: schemas/1/KIND.json
 
 A file names its schema in its first line, relative to its own folder: `#:schema ../../schemas/1/contract.json`.")]
 pub(crate) struct Args {
     /// The kind of file
     #[arg(value_name = "KIND", value_parser = kind_parser(), required_unless_present = "write")]
     kind: Option<FileKind>,
-    /// Write the schemas of all kinds into this folder, as VERSION/KIND.json, and print those that have changed
+    /// Write every schema to FOLDER/VERSION/KIND.json, and print which have changed [default folder: schemas]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "schemas", conflicts_with = "kind")]
     write: Option<PathBuf>,
 }

@@ -26,12 +26,6 @@ pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall}
 pub use definition::{Contract, OperationInfo};
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
 pub use source::RowTable;
-pub(crate) use template::escaped;
 pub(crate) use toml::ContractToml;
 pub use workload::SequenceFile;
 pub(crate) use workload::SequenceToml;
-
-/// The names that a text mentions in placeholders and formulas.
-pub(crate) fn template_names(text: &str) -> Vec<String> {
-    template::mentioned(text)
-}

@@ -3,6 +3,7 @@
 use super::validate::{self, Fault};
 use super::{Diagnostic, Diagnostics, FORMAT, FileKind, schema, syntax, upgrade};
 use crate::ConfigError;
+use crate::format::error::io_reason;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -22,7 +23,7 @@ impl SourceFile {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
             path: path.to_owned(),
-            reason: error.to_string(),
+            reason: io_reason(&error),
         })?;
         Ok(Self::new(path, text))
     }

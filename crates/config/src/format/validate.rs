@@ -1,8 +1,8 @@
 //! Verifies a file by its schema, and renames former keys on the way. All faults are found, each with its position.
 
+use super::foreign;
 use super::schema::{ALIASES, FORMER_VALUES, GIVE, LIST, MISPLACED, resolved};
 use super::suggestion::{nearest, suggest};
-use super::foreign;
 use prony_load::{DurationError, DurationText, Objective};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -48,15 +48,25 @@ struct Key<'a> {
     name: &'a str,
     /// Whether the value is one of the items of a list.
     is_item: bool,
+    /// Whether the value is written without the list that it stands for.
+    is_single: bool,
 }
 
 impl<'a> Key<'a> {
     const fn of(name: &'a str) -> Self {
-        Self { name, is_item: false }
+        Self {
+            name,
+            is_item: false,
+            is_single: false,
+        }
     }
 
     const fn item(self) -> Self {
-        Self { is_item: true, ..self }
+        Self {
+            is_item: !self.is_single,
+            is_single: false,
+            ..self
+        }
     }
 }
 
@@ -86,8 +96,13 @@ impl<'a> Validator<'a> {
         };
         let described = schema;
         let schema = resolved(self.root, schema);
-        let is_single = !value.get_ref().is_array();
-        if schema.get(LIST).is_some() && is_single && self.accepts(schema, value.get_ref()) {
+        let is_single = schema.get(LIST).is_some() && !value.get_ref().is_array();
+        let key = Key {
+            is_single: key.is_single || is_single,
+            ..key
+        };
+        let place = Place { key, ..place };
+        if is_single && self.accepts(schema, value.get_ref()) {
             let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
             let mut list = DeArray::default();
             list.push(Spanned::new(place.span.clone(), only));
@@ -108,15 +123,16 @@ impl<'a> Validator<'a> {
             DeValue::Array(items) => {
                 match schema.get("items") {
                     Some(of_item @ Value::Object(_)) => {
-                        let key = if is_single { key } else { key.item() };
                         for item in items.iter_mut() {
-                            self.value(of_item, key, item);
+                            self.value(of_item, key.item(), item);
                         }
                     }
                     _ => items.iter().for_each(|item| self.any(key.item(), item)),
                 }
                 self.count(described, &place, items.len());
-                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems")) == Some(&Value::Bool(true)) {
+                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems"))
+                    == Some(&Value::Bool(true))
+                {
                     for (number, item) in items.iter().enumerate() {
                         let text = scalar_text(item.get_ref());
                         let mut before = items.iter().take(number).map(|item| scalar_text(item.get_ref()));
@@ -139,11 +155,20 @@ impl<'a> Validator<'a> {
         let name = place.key.name;
         let message = if count == 0 && least == Some(1) {
             format!("`{name}` is empty: give at least one")
-        } else if least.is_some_and(|least| (count as u64) < least) || most.is_some_and(|most| count as u64 > most) {
-            let items = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+        } else if least.is_some_and(|least| (count as u64) < least)
+            || most.is_some_and(|most| count as u64 > most)
+        {
+            let items = if count == 1 {
+                "1 value".to_owned()
+            } else {
+                format!("{count} values")
+            };
             let give = give_of(self.root, described).map(str::to_owned);
             let number = least.or(most).unwrap_or_default();
-            format!("`{name}` has {items}: give {}", give.unwrap_or_else(|| number.to_string()))
+            format!(
+                "`{name}` has {items}: give {}",
+                give.unwrap_or_else(|| number.to_string())
+            )
         } else {
             return;
         };
@@ -153,9 +178,15 @@ impl<'a> Validator<'a> {
     /// A value of any shape. What JSON does not have is an error.
     fn any(&mut self, key: Key<'_>, value: &Spanned<DeValue<'_>>) {
         match value.get_ref() {
-            DeValue::Datetime(date) => self.fault(value.span(), format!("{key} a date: write \"{date}\""), None),
+            DeValue::Datetime(date) => {
+                self.fault(value.span(), format!("{key} a date: write \"{date}\""), None)
+            }
             DeValue::Float(number) if number_of(value.get_ref()).is_none_or(|number| !number.is_finite()) => {
-                self.fault(value.span(), format!("{key} {}: JSON has no such number", number.as_str()), None);
+                self.fault(
+                    value.span(),
+                    format!("{key} {}: JSON has no such number", number.as_str()),
+                    None,
+                );
             }
             DeValue::Array(items) => items.iter().for_each(|item| self.any(key.item(), item)),
             DeValue::Table(table) => {
@@ -183,11 +214,22 @@ impl<'a> Validator<'a> {
             if format == Some("duration")
                 && let Err(error) = text.parse::<DurationText>()
             {
-                return self.fault(place.span.clone(), format!("{key} {}", wrong_duration(&error)), None);
+                return self.fault(
+                    place.span.clone(),
+                    format!("{key} {}", wrong_duration(&error)),
+                    None,
+                );
             }
             if format == Some("objective")
                 && let Err(error) = text.parse::<Objective>()
             {
+                if let Some(right) = right_objective(text) {
+                    return self.fault(
+                        place.span.clone(),
+                        format!("{key} \"{text}\": write \"{right}\""),
+                        None,
+                    );
+                }
                 let error = error.to_string();
                 let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
                 let help = (!help.is_empty()).then(|| help.to_owned());
@@ -203,7 +245,11 @@ impl<'a> Validator<'a> {
                 let message = format!("{key} \"{}\": {advice}", excerpt(text));
                 return self.fault(place.span.clone(), message, None);
             }
-            if keyword("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
+            if keyword("minLength")
+                .and_then(Value::as_u64)
+                .is_some_and(|least| least > 0)
+                && text.is_empty()
+            {
                 self.fault(place.span.clone(), format!("{key} an empty text"), None);
             }
             return;
@@ -269,7 +315,9 @@ impl<'a> Validator<'a> {
                 None => return,
             },
             (several, DeValue::String(_)) => {
-                let free = several.iter().find(|branch| enumerated(resolved(self.root, branch)).is_none());
+                let free = several
+                    .iter()
+                    .find(|branch| enumerated(resolved(self.root, branch)).is_none());
                 free.unwrap_or(&several[0])
             }
             (several, DeValue::Array(items)) => {
@@ -277,7 +325,9 @@ impl<'a> Validator<'a> {
                 let first = items.iter().next();
                 let fits = |branch: &&&Value| {
                     let of_item = resolved(self.root, branch).get("items");
-                    first.is_none_or(|first| of_item.is_none_or(|schema| self.accepts(schema, first.get_ref())))
+                    first.is_none_or(|first| {
+                        of_item.is_none_or(|schema| self.accepts(schema, first.get_ref()))
+                    })
                 };
                 several.iter().find(fits).unwrap_or(&several[0])
             }
@@ -296,14 +346,22 @@ impl<'a> Validator<'a> {
     }
 
     /// The error for a text that is none of the allowed words.
-    fn unknown_word(&self, schema: &Value, key: Key<'_>, (names, text): (&[&str], &str)) -> (String, Option<String>) {
+    fn unknown_word(
+        &self,
+        schema: &Value,
+        key: Key<'_>,
+        (names, text): (&[&str], &str),
+    ) -> (String, Option<String>) {
         let value = DeValue::String(DeString::Borrowed(text));
         if written(self.root, schema, &value).is_some() {
             return (self.wrong_type(schema, key, &value), None);
         }
         match (nearest(names.iter().copied(), text), give_of(self.root, schema)) {
             (None, Some(give)) => (format!("{key} \"{text}\": give {give}"), None),
-            _ => (format!("{key} \"{text}\""), Some(suggest(names.iter().copied(), text))),
+            _ => (
+                format!("{key} \"{text}\""),
+                Some(suggest(names.iter().copied(), text)),
+            ),
         }
     }
 
@@ -318,7 +376,11 @@ impl<'a> Validator<'a> {
             let Some(written) = table.get(tag) else {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
                 let help = Some(format!("add `{tag}`: {}", listed(&quoted)));
-                self.fault(place.span.clone(), format!("`{}` has no `{tag}`", place.key.name), help);
+                self.fault(
+                    place.span.clone(),
+                    format!("`{}` has no `{tag}`", place.key.name),
+                    help,
+                );
                 return None;
             };
             let text = written.get_ref().as_str().unwrap_or_default();
@@ -326,7 +388,11 @@ impl<'a> Validator<'a> {
                 .iter()
                 .find(|branch| tag_value(resolved(root, branch), tag) == Some(text));
             if found.is_none() {
-                self.fault(written.span(), format!("`{tag}` is \"{text}\""), Some(suggest(names, text)));
+                self.fault(
+                    written.span(),
+                    format!("`{tag}` is \"{text}\""),
+                    Some(suggest(names, text)),
+                );
             }
             return found.copied();
         }
@@ -341,7 +407,11 @@ impl<'a> Validator<'a> {
             })
         };
         let most = several.iter().map(|branch| keys_in_common(&branch)).max()?;
-        if most == 0 && several.iter().all(|branch| resolved(root, branch).get("properties").is_some()) {
+        if most == 0
+            && several
+                .iter()
+                .all(|branch| resolved(root, branch).get("properties").is_some())
+        {
             let mut names: Vec<&str> = several
                 .iter()
                 .filter_map(|branch| resolved(root, branch).get("properties")?.as_object())
@@ -366,25 +436,35 @@ impl<'a> Validator<'a> {
             return None;
         }
         // Each of the tables has a single key of its own.
-        if most == 1 {
-            let keys = table.keys().filter(|key| {
-                several.iter().any(|branch| {
-                    let properties = resolved(root, branch).get("properties").and_then(Value::as_object);
-                    properties.is_some_and(|properties| canonical(properties, key.get_ref()).is_some())
-                })
-            });
-            let mut keys: Vec<(&str, Range<usize>)> = keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
-            keys.sort_by_key(|(_, span)| span.start);
-            if let [(first, _), (second, span), ..] = keys.as_slice() {
-                let message = format!("`{}` has `{first}` and `{second}`", place.key.name);
-                self.fault(span.clone(), message, Some("give only one of them".to_owned()));
-                return None;
-            }
+        if most == 1 && self.has_several_keys(several, place, table) {
+            return None;
         }
         several
             .iter()
             .find(|branch| keys_in_common(branch) == most)
             .copied()
+    }
+
+    /// Whether a table has keys of several tables of which it may be only one, which is an error.
+    fn has_several_keys(&mut self, several: &[&Value], place: &Place<'_>, table: &DeTable<'_>) -> bool {
+        let is_known = |key: &str| {
+            several.iter().any(|branch| {
+                let properties = resolved(self.root, branch)
+                    .get("properties")
+                    .and_then(Value::as_object);
+                properties.is_some_and(|properties| canonical(properties, key).is_some())
+            })
+        };
+        let keys = table.keys().filter(|key| is_known(key.get_ref()));
+        let mut keys: Vec<(&str, Range<usize>)> =
+            keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
+        keys.sort_by_key(|(_, span)| span.start);
+        let [(first, _), (second, span), ..] = keys.as_slice() else {
+            return false;
+        };
+        let message = format!("`{}` has `{first}` and `{second}`", place.key.name);
+        self.fault(span.clone(), message, Some("give only one of them".to_owned()));
+        true
     }
 
     fn table(&mut self, schema: &'a Value, place: &Place<'_>, table: &mut DeTable<'_>) {
@@ -447,7 +527,9 @@ impl<'a> Validator<'a> {
         };
         let root = self.root;
         let is_list_of_tables = property.is_some_and(|property| {
-            resolved(root, property).get("items").is_some_and(|items| types_of(root, items) == ["object"])
+            resolved(root, property)
+                .get("items")
+                .is_some_and(|items| types_of(root, items) == ["object"])
         });
         let name = if is_file && is_list_of_tables {
             format!("[[{name}]]")
@@ -455,7 +537,11 @@ impl<'a> Validator<'a> {
             name.to_owned()
         };
         let about = property
-            .and_then(|property| property.get("description").or_else(|| resolved(root, property).get("description")))
+            .and_then(|property| {
+                property
+                    .get("description")
+                    .or_else(|| resolved(root, property).get("description"))
+            })
             .and_then(Value::as_str)
             .map(|text| format!(": {}", first_sentence(text)));
         let help = format!("add `{name}`{}", about.unwrap_or_default());
@@ -463,7 +549,13 @@ impl<'a> Validator<'a> {
     }
 
     /// Where a key belongs that is none of a table: in one of its tables, or in the table around it.
-    fn place_of(&self, name: &str, known: &'a Map<String, Value>, around: Option<&'a Value>, key: &str) -> Option<String> {
+    fn place_of(
+        &self,
+        name: &str,
+        known: &'a Map<String, Value>,
+        around: Option<&'a Value>,
+        key: &str,
+    ) -> Option<String> {
         let has = |schema: &Value| {
             let properties = schema.get("properties").and_then(Value::as_object);
             properties.is_some_and(|properties| canonical(properties, name).is_some())
@@ -486,7 +578,7 @@ impl<'a> Validator<'a> {
         Some(if std::ptr::eq(around, self.root) {
             "it belongs at the top of the file".to_owned()
         } else {
-            format!("it belongs beside `{key}`, not in it")
+            format!("it belongs next to `{key}`, not in it")
         })
     }
 
@@ -502,7 +594,11 @@ impl<'a> Validator<'a> {
         for (old, span, new) in former {
             if table.contains_key(new) {
                 let help = Some(format!("remove `{old}`, its former name"));
-                self.fault(span.clone(), format!("`{old}` and `{new}` are the same key"), help);
+                self.fault(
+                    span.clone(),
+                    format!("`{old}` and `{new}` are the same key"),
+                    help,
+                );
                 table.remove(old.as_str());
                 continue;
             }
@@ -603,13 +699,24 @@ fn in_backticks(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
 }
 
+/// An objective without the brackets of other tools, and with a unit.
+fn right_objective(text: &str) -> Option<String> {
+    let plain = text.replace(['(', ')', ' '], "");
+    let with_unit = format!("{plain}ms");
+    [plain, with_unit]
+        .into_iter()
+        .find(|text| text.parse::<Objective>().is_ok())
+}
+
 /// What is wrong with a text that is not a duration, after "is" or "has".
 fn wrong_duration(error: &DurationError) -> String {
     match error {
         DurationError::Unit { text } => format!("\"{text}\", which has no unit: write \"{text}s\""),
         DurationError::Form { text, instead } => format!("\"{text}\": write \"{instead}\""),
         DurationError::Text { text } => {
-            format!("\"{text}\": give a number with ns, us, ms, s, m, h or d, such as \"250ms\", \"30s\" or \"2m\"")
+            format!(
+                "\"{text}\": give a number with ns, us, ms, s, m, h or d, such as \"250ms\", \"30s\" or \"2m\""
+            )
         }
         DurationError::Size { text } => format!("\"{text}\": give whole nanoseconds below 584 years"),
     }
@@ -736,6 +843,9 @@ fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> 
 fn phrases(root: &Value, schema: &Value) -> Vec<String> {
     let schema = resolved(root, schema);
     if let Some(branches) = branches(schema) {
+        if let Some(tag) = branches.first().and_then(|first| tag_of(root, first)) {
+            return vec![format!("a table with `{tag}`")];
+        }
         let mut all: Vec<String> = branches.iter().flat_map(|branch| phrases(root, branch)).collect();
         all.dedup();
         return all;
@@ -754,8 +864,10 @@ fn phrases(root: &Value, schema: &Value) -> Vec<String> {
                 _ => Vec::new(),
             };
             match (names("required").as_slice(), names("properties").as_slice()) {
-                ([_, ..], _) => format!("a table with {}", in_backticks(&names("required")).join(" and ")),
-                (_, few @ ([_] | [_, _] | [_, _, _])) => format!("a table with {}", listed(&in_backticks(few))),
+                ([.., _], _) => format!("a table with {}", in_backticks(&names("required")).join(", ")),
+                (_, few @ ([_] | [_, _] | [_, _, _])) => {
+                    format!("a table with {}", listed(&in_backticks(few)))
+                }
                 _ => "a table".to_owned(),
             }
         }
@@ -769,7 +881,9 @@ fn is_list_of(root: &Value, schema: &Value, name: &str) -> bool {
     let schema = resolved(root, schema);
     match branches(schema) {
         Some(branches) => branches.iter().any(|branch| is_list_of(root, branch, name)),
-        None => schema.get("items").is_some_and(|items| types_of(root, items).contains(&name)),
+        None => schema
+            .get("items")
+            .is_some_and(|items| types_of(root, items).contains(&name)),
     }
 }
 
@@ -810,7 +924,11 @@ fn types_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
 fn least_items(root: &Value, schema: &Value) -> u64 {
     let schema = resolved(root, schema);
     match branches(schema) {
-        Some(branches) => branches.iter().map(|branch| least_items(root, branch)).max().unwrap_or(0),
+        Some(branches) => branches
+            .iter()
+            .map(|branch| least_items(root, branch))
+            .max()
+            .unwrap_or(0),
         None => schema.get("minItems").and_then(Value::as_u64).unwrap_or(0),
     }
 }
@@ -818,7 +936,10 @@ fn least_items(root: &Value, schema: &Value) -> u64 {
 fn formats_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     let schema = resolved(root, schema);
     match branches(schema) {
-        Some(branches) => branches.iter().flat_map(|branch| formats_of(root, branch)).collect(),
+        Some(branches) => branches
+            .iter()
+            .flat_map(|branch| formats_of(root, branch))
+            .collect(),
         None => schema.get("format").and_then(Value::as_str).into_iter().collect(),
     }
 }

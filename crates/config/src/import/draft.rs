@@ -33,7 +33,7 @@ pub struct Operation {
     pub method: String,
     /// Path and query, with placeholders `{name}`. All other braces are percent-encoded.
     pub path: String,
-    /// The values of the placeholders, as they are before they are encoded for a path or query.
+    /// Values of placeholders, before they are encoded for a path or query.
     pub with: BTreeMap<String, String>,
     /// Headers in order; they may contain placeholders.
     pub headers: Vec<(String, String)>,

@@ -87,7 +87,7 @@ pub(super) enum DesignToml {
     Interleaved,
 }
 
-/// `{ window = "200ms", cycles = 30 }`
+/// The windows of an interleaved design.
 #[derive(Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { window = \"200ms\", cycles = 30 }"))]
@@ -191,7 +191,7 @@ pub(super) enum WarmUpToml {
     Steady(SteadyToml),
 }
 
-/// `{ min = "1s", max = "20s" }`
+/// A warm-up until the service is steady.
 #[derive(Deserialize, Clone, Copy, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SteadyToml {
@@ -226,7 +226,7 @@ pub(super) struct NetworkToml {
     rate: Option<Spanned<String>>,
 }
 
-/// `{ objective = "p99<10ms,errors<0.1%", max_rate = 200000, tolerance = 0.05, probe = "1s" }`
+/// A search for the highest rate that meets an objective.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { objective = \"p99<10ms,errors<0.1%\" }"))]

@@ -751,6 +751,7 @@ fn placeholders_of_one_request_are_of_one_row() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_stands_beside_a_service_is_told_with_its_line() {
     let table = [
         (

@@ -244,6 +244,7 @@ fn lists_uploads_and_tables_become_rules() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told_with_its_line() {
     let table = [
         (

@@ -4,6 +4,8 @@ mod common;
 mod contracts;
 mod errors;
 mod events;
+mod exact_values;
+mod features;
 mod made;
 mod openapi;
 mod placeholders;

@@ -1,12 +1,13 @@
 //! Placeholders and formulas: their values, types and escaping, and what is wrong with them.
 
-use super::common::session::{Sent, Session};
+use super::common::session::{SentRequest, Session};
 use super::common::{load, replaced, right, told};
 use prony_config::ConfigError;
 use prony_config::contract::{Contract, RowTable};
 use prony_load::Protocol;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// A contract with one operation, in which a text can be replaced.
 const RIGHT: &str = r#"format = 1
@@ -50,7 +51,7 @@ mix = [{ operation = "get" }]
 load = { kind = "closed", connections = 1 }
 "#;
 
-/// Uses all of the values, so that each test need not.
+/// Uses every value, so that no test has to.
 const ALL: &str = "{n}{text:raw}{yes}{half}{drawn}{word}{note}";
 
 fn rows() -> BTreeMap<String, RowTable> {
@@ -82,7 +83,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The request in the workload and in a case, which must be equal.
-fn sent(contract: &str) -> Result<Sent, ConfigError> {
+fn sent(contract: &str) -> Result<SentRequest, ConfigError> {
     let contract = load(contract)?.give_rows(rows())?;
     let workload = contract.workload("get", Protocol::Http1)?;
     let cases = contract.cases(Protocol::Http1, 1);
@@ -193,6 +194,7 @@ fn a_value_is_escaped_for_its_place() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told_at_the_placeholder() {
     let path = |path: &str| replaced(RIGHT, "/a/b", path);
     let mut wrong = String::new();
@@ -338,7 +340,7 @@ fn what_is_wrong_is_told_at_the_placeholder() {
         let error = load(&contract).and_then(|contract| contract.give_rows(rows()));
         let told = error.map_or_else(|error| told(&error, &contract), |_| "it loads".to_owned());
         if told != expected {
-            wrong += &format!("\n  expected: {expected}\n  told:     {told}");
+            let _ = write!(wrong, "\n  expected: {expected}\n  told:     {told}");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -379,8 +381,8 @@ load = { kind = "closed", connections = 1 }
         session.number = number;
         let id = 3 + number as u32;
         assert_eq!(session.sent(0).path, format!("/items/{id}?page=1"));
-        assert!(right(&mut session, 0, id, &format!("{}0 EUR", id)));
-        assert!(!right(&mut session, 0, id + 1, &format!("{}0 EUR", id)));
+        assert!(right(&mut session, 0, id, &format!("{id}0 EUR")));
+        assert!(!right(&mut session, 0, id + 1, &format!("{id}0 EUR")));
         assert!(!right(&mut session, 0, id, "30"));
     }
     let cases = contract.cases(Protocol::Http1, 1);

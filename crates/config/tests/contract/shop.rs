@@ -1,7 +1,7 @@
 //! The example of the documentation: a small shop.
 
 use super::common::right;
-use super::common::session::{Sent, Session};
+use super::common::session::{SentRequest, Session};
 use prony_config::contract::{Case, Contract};
 use prony_load::{Load, Protocol};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn item(id: u32) -> Value {
     json!({ "id": id, "name": format!("item {id}") })
 }
 
-fn json_of(sent: &Sent) -> Value {
+fn json_of(sent: &SentRequest) -> Value {
     serde_json::from_str(&sent.body).expect("JSON")
 }
 

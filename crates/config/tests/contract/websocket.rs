@@ -239,6 +239,7 @@ fn messages_of_a_load_must_come_back() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told() {
     let first = "{ text = \"a{message}\", fin = false }";
     let refused_status = "{ status = [403, 404] }";

@@ -8,7 +8,7 @@ use prony_schema::{Fault, Schema};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The schema of a kind of file, as editors have it.
+/// The published schema of a kind of file.
 pub(crate) struct Published(Schema);
 
 impl Published {

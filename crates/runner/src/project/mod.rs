@@ -1,11 +1,9 @@
 //! The project of a command: a checkout of prony, or any folder with a `prony.toml`.
 
 pub mod clean;
-mod files;
 mod service_selector;
 mod shipped;
 
-pub use files::{ProjectFile, known_files, upgraded_file, verify_file};
 pub use service_selector::{SelectedService, ServiceSelector, choose, common, find};
 pub use shipped::{shipped, shipped_contracts};
 
@@ -45,7 +43,7 @@ pub(crate) struct Settings {
     store: Option<PathBuf>,
     /// The default testbed file, relative to the folder of the project.
     #[schemars(extend("x-aliases" = ["lab"]))]
-    testbed: Option<Spanned<PathBuf>>,
+    pub(crate) testbed: Option<Spanned<PathBuf>>,
 }
 
 impl Checkout {

@@ -57,7 +57,7 @@ const fn word(protocol: Protocol) -> &'static str {
 }
 
 fn time(seconds: f64) -> String {
-    // Nobody plans with fractions of a second of a run.
+    // Fractions of a second do not matter in a plan of minutes.
     let whole = if seconds >= 60.0 { seconds.round() } else { seconds };
     DurationText(Duration::from_secs_f64(whole)).to_string()
 }

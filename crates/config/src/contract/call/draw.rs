@@ -3,11 +3,11 @@
 use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{Drawn, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
-use crate::contract::template::mentioned;
-use crate::contract::toml::{MessagesToml, TextOrNumber};
-use crate::format::{Spanned, TomlValue};
+use crate::contract::source::{DrawnSource, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
+use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
+use crate::format::template::mentioned;
+use crate::format::{Spanned, TomlValue};
 use prony_load::{GeneratedBody, Pick};
 use rand::rngs::SmallRng;
 use serde_json::Value;
@@ -55,7 +55,11 @@ impl Call<'_> {
 
     /// Adds the values that contracts do not bind: columns of rows, the end of a generated body, and tokens that depend on the
     /// other values.
-    fn completed(&self, mut bindings: Bindings, draw: &mut ValueGenerator<'_>) -> Result<Bindings, ConfigError> {
+    fn completed(
+        &self,
+        mut bindings: Bindings,
+        draw: &mut ValueGenerator<'_>,
+    ) -> Result<Bindings, ConfigError> {
         for (name, column, full) in self.row_columns()? {
             bindings
                 .entry(full)
@@ -72,7 +76,7 @@ impl Call<'_> {
         Ok(bindings)
     }
 
-    /// The columns of rows that the call uses, as values that differ between the requests of a load.
+    /// Values that differ between the requests of a load, for the columns of rows that the call uses.
     pub(crate) fn drawn_rows(&self) -> Result<Vec<(String, BoundValue)>, ConfigError> {
         let columns = self.row_columns()?.into_iter().map(|(name, column, full)| {
             let table = self.tables().get(&name);
@@ -82,12 +86,12 @@ impl Call<'_> {
                 |(table, column)| table.rows.iter().map(|row| row[column].clone()).collect(),
             );
             let pick = Some(Pick::Each);
-            (full, BoundValue::Drawn(Drawn::Values { values, pick }))
+            (full, BoundValue::Drawn(DrawnSource::Values { values, pick }))
         });
         Ok(columns.collect())
     }
 
-    /// The columns of rows that the call itself uses, as placeholders.
+    /// The placeholders of columns of rows that the call itself uses.
     pub(crate) fn row_names(&self) -> Result<Vec<String>, ConfigError> {
         let mut own = BTreeSet::new();
         self.texts(&mut |text, _| own.extend(mentioned(text)));
@@ -125,7 +129,10 @@ impl Call<'_> {
             {
                 let help = suggest(table.columns.iter().map(String::as_str), column);
                 let message = format!("`rows.{name}` has no column `{column}`");
-                return Err(self.contract.file.invalid_with(self.place_of(&full), message, help));
+                return Err(self
+                    .contract
+                    .file
+                    .invalid_with(self.place_of(&full), message, help));
             }
             found.insert((name.to_owned(), column.to_owned(), full.clone()));
         }
@@ -142,10 +149,13 @@ impl Call<'_> {
                 found = Some(file.part_of_text(&span, text, &at));
             }
         });
-        let source = self.with().values().find(|source| {
-            matches!(source.get_ref(), SourceToml::Reference(target) if target == name)
-        });
-        found.or_else(|| source.map(Spanned::span)).unwrap_or_else(|| self.span.clone())
+        let source = self
+            .with()
+            .values()
+            .find(|source| matches!(source.get_ref(), SourceToml::Reference(target) if target == name));
+        found
+            .or_else(|| source.map(Spanned::span))
+            .unwrap_or_else(|| self.span.clone())
     }
 
     /// Calls `each` with every text of the call that may have placeholders, and its position.
@@ -155,7 +165,7 @@ impl Call<'_> {
         for text in texts.into_iter().flatten() {
             each(text.get_ref(), text.span());
         }
-        for (_, header) in &written.headers {
+        for header in written.headers.values() {
             for text in header.get_ref().texts() {
                 each(text, header.span());
             }
@@ -165,70 +175,26 @@ impl Call<'_> {
             TomlValue::texts(value, each);
         }
         if let Some(messages) = &written.messages {
-            let MessagesToml { count, each: message, unanswered } = messages.get_ref();
+            let MessagesToml {
+                count,
+                each: message,
+                unanswered,
+            } = messages.get_ref();
             numbers([Some(count), unanswered.as_ref()], each);
             TomlValue::texts(message, each);
         }
-        numbers([written.generated.as_ref().map(|generated| &generated.get_ref().bytes)], each);
+        numbers(
+            [written
+                .generated
+                .as_ref()
+                .map(|generated| &generated.get_ref().bytes)],
+            each,
+        );
         for step in written.script.iter().flat_map(Spanned::get_ref) {
             step.get_ref().texts(&mut |text| each(text, step.span()));
         }
-        let Some(expect) = written.expect.as_ref().map(Spanned::get_ref) else {
-            return;
-        };
-        let texts = [&expect.text];
-        for text in texts.into_iter().flatten() {
-            each(text.get_ref(), text.span());
-        }
-        for (_, header) in &expect.headers {
-            if let crate::contract::toml::HeaderExpectToml::Text(text) = header.get_ref() {
-                each(text, header.span());
-            }
-        }
-        for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
-            for text in &several.get_ref().0 {
-                each(text, several.span());
-            }
-        }
-        let values = [
-            &expect.json,
-            &expect.json_contains,
-            &expect.json_not_contains,
-            &expect.message,
-        ];
-        for value in values.into_iter().flatten() {
-            TomlValue::texts(value, each);
-        }
-        if let Some(list) = &expect.json_list {
-            let list = list.get_ref();
-            numbers([list.first.as_ref(), Some(&list.count)], each);
-            TomlValue::texts(&list.each, each);
-        }
-        if let Some(builtin) = &expect.builtin {
-            for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
-                each(text.get_ref(), text.span());
-            }
-            if let Some(lines) = &builtin.html_lines {
-                for text in &lines.get_ref().0 {
-                    each(text, lines.span());
-                }
-            }
-        }
-        if let Some(events) = &expect.events {
-            numbers([Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()], each);
-            for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
-                for value in [&event.json, &event.message].into_iter().flatten() {
-                    TomlValue::texts(value, each);
-                }
-                for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
-                    each(text.get_ref(), text.span());
-                }
-            }
-        }
-        if let Some(table) = &expect.html_table {
-            for text in table.get_ref().more.iter().flatten() {
-                each(text, table.span());
-            }
+        if let Some(expect) = &written.expect {
+            texts_of(expect.get_ref(), each);
         }
     }
 
@@ -261,7 +227,11 @@ impl Call<'_> {
 
     /// The contents of the files whose placeholders are filled.
     fn files(&self) -> Vec<String> {
-        let expect = self.written.expect.as_ref().and_then(|expect| expect.get_ref().file.as_ref());
+        let expect = self
+            .written
+            .expect
+            .as_ref()
+            .and_then(|expect| expect.get_ref().file.as_ref());
         let files = [self.written.file.as_ref(), expect].into_iter().flatten();
         files
             .filter_map(|file| std::fs::read_to_string(self.contract.folder.join(file.get_ref())).ok())
@@ -276,7 +246,7 @@ impl Call<'_> {
         };
         let value = |name: &str| match bound(name)? {
             BoundValue::Known(value) => Some(vec![text_of(value)]),
-            BoundValue::Drawn(Drawn::Values {
+            BoundValue::Drawn(DrawnSource::Values {
                 values,
                 pick: Some(Pick::Each),
             }) => Some(values.iter().map(text_of).collect()),
@@ -315,6 +285,67 @@ fn numbers<'a, const N: usize>(
     for number in numbers.into_iter().flatten() {
         if let TextOrNumber::Text(text) = number.get_ref() {
             each(text, number.span());
+        }
+    }
+}
+
+/// Calls `each` with every text of an expectation that may have placeholders.
+fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
+    let texts = [&expect.text];
+    for text in texts.into_iter().flatten() {
+        each(text.get_ref(), text.span());
+    }
+    for header in expect.headers.values() {
+        if let HeaderExpectToml::Text(text) = header.get_ref() {
+            each(text, header.span());
+        }
+    }
+    for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
+        for text in &several.get_ref().0 {
+            each(text, several.span());
+        }
+    }
+    let values = [
+        &expect.json,
+        &expect.json_contains,
+        &expect.json_not_contains,
+        &expect.message,
+    ];
+    for value in values.into_iter().flatten() {
+        TomlValue::texts(value, each);
+    }
+    if let Some(list) = &expect.json_list {
+        let list = list.get_ref();
+        numbers([list.first.as_ref(), Some(&list.count)], each);
+        TomlValue::texts(&list.each, each);
+    }
+    if let Some(builtin) = &expect.builtin {
+        for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
+            each(text.get_ref(), text.span());
+        }
+        if let Some(lines) = &builtin.html_lines {
+            for text in &lines.get_ref().0 {
+                each(text, lines.span());
+            }
+        }
+    }
+    if let Some(events) = &expect.events {
+        numbers(
+            [Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()],
+            each,
+        );
+        for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
+            for value in [&event.json, &event.message].into_iter().flatten() {
+                TomlValue::texts(value, each);
+            }
+            for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
+                each(text.get_ref(), text.span());
+            }
+        }
+    }
+    if let Some(table) = &expect.html_table {
+        for text in table.get_ref().more.iter().flatten() {
+            each(text, table.span());
         }
     }
 }

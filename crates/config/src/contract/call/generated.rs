@@ -3,8 +3,8 @@
 use super::draw::BODY_END;
 use super::{Bindings, Call, Context, PlaceholderValues, Slots};
 use crate::ConfigError;
-use crate::contract::template::constant;
 use crate::contract::source::text_of;
+use crate::contract::template::constant;
 use crate::contract::toml::{GeneratedBodyToml, HtmlTableToml, ListToml, TableRowsToml, TextOrNumber};
 use crate::format::Spanned;
 use crate::format::suggestion::suggest;
@@ -73,7 +73,11 @@ impl Call<'_> {
         let list = written.get_ref();
         if let Some(at) = list.at.as_ref().filter(|at| !at.get_ref().starts_with('/')) {
             let pointer = at.get_ref().trim_start_matches('$').trim_start_matches('.');
-            let message = format!("`at` is \"{}\": write the JSON Pointer /{}", at.get_ref(), pointer.replace('.', "/"));
+            let message = format!(
+                "`at` is \"{}\": write the JSON Pointer /{}",
+                at.get_ref(),
+                pointer.replace('.', "/")
+            );
             return Err(self.invalid(at.span(), message));
         }
         let number = |key: &str, number: &Spanned<TextOrNumber>| self.whole_number(key, number, filling);
@@ -150,7 +154,7 @@ impl Call<'_> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
             let help = suggest(all.iter().map(crate::contract::Rows::name), name);
-            return Err(format!("no `[rows.{name}]`: {help}"));
+            return Err(format!("there is no `[rows.{name}]`: {help}"));
         }
         let Some(table) = self.tables().get(name) else {
             return Ok(Vec::new());

@@ -2,16 +2,16 @@
 
 use super::{Call, PlaceholderValues};
 use crate::ConfigError;
-use crate::format::suggestion::suggest;
 use crate::contract::proto::{MessageText, encode};
 use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
+use crate::format::suggestion::suggest;
+use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use crate::format::{Spanned, SpannedValue, TomlValue};
 
 /// Names of the status codes of gRPC, by number.
 const GRPC_CODES: [&str; 17] = [
@@ -127,14 +127,15 @@ impl Call<'_> {
             .grpc
             .as_ref()
             .expect("invariant: the call speaks gRPC");
-        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
-        let schema = self
-            .contract
-            .schema
-            .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`: add it".into()))?;
+        let at = |message: String, help: String| self.contract.file.invalid_with(name.span(), message, help);
+        let schema = self.contract.schema.as_ref().ok_or_else(|| {
+            let help = "add `proto = \"FILE.proto\"` at the top of the file".to_owned();
+            at("the contract has no `proto`".to_owned(), help)
+        })?;
         Ok((
-            schema.method(name.get_ref()).map_err(at)?,
+            schema
+                .method(name.get_ref())
+                .map_err(|help| at(format!("`grpc` is \"{}\"", name.get_ref()), help))?,
             format!("/{}", name.get_ref()),
         ))
     }
@@ -173,7 +174,10 @@ impl Call<'_> {
     ) -> Result<(u32, Template), ConfigError> {
         let text = filling.known_text(&TextOrNumber::at(number))?;
         let parsed = text.parse::<u32>().map_err(|_| {
-            self.invalid(number.span(), format!("`{key}` is \"{text}\": give a whole number"))
+            self.invalid(
+                number.span(),
+                format!("`{key}` is \"{text}\": give a whole number"),
+            )
         })?;
         Ok((parsed, Template::literal(text.as_str())))
     }
@@ -201,7 +205,9 @@ impl Call<'_> {
         };
         let messages = (1..=i64::from(count)).map(one).collect::<Result<_, _>>()?;
         if differs.get() {
-            return Err(at("a value would differ between requests: set it in the workload".to_owned()));
+            return Err(at(
+                "a value would differ between requests: set it in the workload".to_owned(),
+            ));
         }
         Ok(messages)
     }
@@ -280,16 +286,13 @@ impl Call<'_> {
             let others = [&each.id, &each.event, &each.text];
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
-            let message =
-                "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+            let message = "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
         let (count, count_text) = self.known_number("count", &events.count, filling)?;
         let gap = match &events.gap_us {
             None => None,
-            Some(gap) => Some(
-                self.known_number("gap_us", gap, filling)?.1,
-            ),
+            Some(gap) => Some(self.known_number("gap_us", gap, filling)?.1),
         };
         let encoded = EncodedMessages {
             schema: self.schema(),

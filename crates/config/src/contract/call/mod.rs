@@ -17,10 +17,12 @@ pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::source::SourceToml;
-use crate::contract::template::{Piece, constant, parse};
+use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
+use crate::format::error::io_reason;
 use crate::format::suggestion::suggest;
+use crate::format::template::{Piece, parse};
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -69,17 +71,19 @@ impl Contract {
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
-            let message = "a call without `operation`, `http`, `grpc` or `websocket`: give one";
-            return Err(self.invalid(call.span(), message));
+            let help = "add `http`, such as \"GET /items/{id}\", or `grpc` or `websocket`";
+            return Err(self
+                .file
+                .invalid_with(call.span(), "the request is missing", help));
         }
         let Some(expect) = &own.expect else {
-            let message = "no expectation: give `expect`, or call an operation with one";
-            return Err(self.invalid(call.span(), message));
+            let help = "add it, such as `expect.status = 200`";
+            return Err(self.file.invalid_with(call.span(), "`expect` is missing", help));
         };
         let says = expect.get_ref();
         if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
-            let message = "`expect` is empty: give at least `status`, or `grpc_status`";
-            return Err(self.invalid(expect.span(), message));
+            let help = "give at least `status` or `grpc_status`";
+            return Err(self.file.invalid_with(expect.span(), "`expect` is empty", help));
         }
         self.verify_web_socket(call.span(), &own)?;
         Ok(Call {
@@ -262,23 +266,39 @@ impl Call<'_> {
             let message = format!("`http` is \"{text}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
+        if let Some(request) = text
+            .strip_suffix(" HTTP/1.1")
+            .or_else(|| text.strip_suffix(" HTTP/2"))
+        {
+            return refused(&format!("the protocol is set by a suite: write `{request}`"));
+        }
         let Some((method, path)) = text.split_once(' ') else {
             return refused("give method and path, such as `GET /items/{id}`");
         };
-        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if method.is_empty()
+            || !method
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
             let file = &self.contract.file;
             let at = file.part_of_text(&http.span(), text, &(0..method.len()));
-            let help = format!("methods are case-sensitive: write `{}`", method.to_ascii_uppercase());
+            let help = format!(
+                "methods are case-sensitive: write `{}`",
+                method.to_ascii_uppercase()
+            );
             return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");
         }
         if !path.starts_with(['/', '{']) {
-            return refused(&format!("a path starts with `/`: write `{method} /{}`", path.trim()));
+            return refused(&format!(
+                "a path starts with `/`: write `{method} /{}`",
+                path.trim()
+            ));
         }
         let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
@@ -316,7 +336,10 @@ impl Call<'_> {
         .collect();
         if let [(first, _), (second, span), ..] = given.as_slice() {
             let message = format!("`{first}` and `{second}`: a request has one body");
-            return Err(self.contract.file.invalid_with(span.clone(), message, "remove one of them"));
+            return Err(self
+                .contract
+                .file
+                .invalid_with(span.clone(), message, "remove one of them"));
         }
         if let Some(json) = &written.json {
             let body = filling.json(json, false)?;
@@ -360,7 +383,8 @@ impl Call<'_> {
     ) -> Result<Template, ConfigError> {
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| {
-            self.invalid(file.span(), format!("`file` is {}: {error}", file.get_ref()))
+            let message = format!("`file` is \"{}\": {}", file.get_ref(), io_reason(&error));
+            self.invalid(file.span(), message)
         })?;
         filling.fill(&Spanned::new(file.span(), text), Context::Text)
     }
@@ -405,6 +429,11 @@ impl Call<'_> {
     fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ConfigError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
+            if !is_token(name) {
+                let message = format!("`{name}` is not the name of a header");
+                let help = "use letters, digits and `-`";
+                return Err(self.contract.file.invalid_with(value.span(), message, help));
+            }
             for text in value.get_ref().texts() {
                 let text = Spanned::new(value.span(), text.clone());
                 headers.push(Header {
@@ -415,4 +444,10 @@ impl Call<'_> {
         }
         Ok(headers)
     }
+}
+
+/// Whether a text is a token of RFC 9110, as the name of a header is.
+fn is_token(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_letter)
 }

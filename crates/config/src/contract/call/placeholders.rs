@@ -2,15 +2,17 @@
 
 use crate::ConfigError;
 use crate::contract::Contract;
-use crate::contract::source::{Drawn, SourceToml, text_of};
-use crate::contract::template::{Builder, Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, constant, parse};
+use crate::contract::source::{DrawnSource, SourceToml, text_of};
+use crate::contract::template::{Builder, constant};
 use crate::format::suggestion::{nearest, suggest};
+use crate::format::template::{Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, parse};
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::formula::{Formula, Names};
 use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template, escape};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +20,7 @@ pub(crate) enum BoundValue {
     /// The same for every request.
     Known(Value),
     /// Another for each request of a load.
-    Drawn(Drawn),
+    Drawn(DrawnSource),
     /// Captured from an earlier reply.
     Captured,
     /// The value of another name: a column of rows, or a constant.
@@ -105,7 +107,10 @@ impl Context {
     fn escaped(self, text: &str, form: Form) -> Result<String, String> {
         Ok(match self {
             Self::Header => {
-                if text.chars().any(|letter| letter.is_ascii_control() && letter != '\t') {
+                if text
+                    .chars()
+                    .any(|letter| letter.is_ascii_control() && letter != '\t')
+                {
                     return Err(format!(
                         "the value \"{}\" has a control character, which a header cannot hold",
                         text.escape_debug()
@@ -114,7 +119,10 @@ impl Context {
                 text.to_owned()
             }
             Self::Path | Self::Query if form == Form::Raw => {
-                if let Some(wrong) = text.chars().find(|letter| letter.is_ascii_control() || *letter == ' ') {
+                if let Some(wrong) = text
+                    .chars()
+                    .find(|letter| letter.is_ascii_control() || *letter == ' ')
+                {
                     return Err(format!(
                         "the value \"{}\" has `{}`, which a path cannot hold as it is",
                         text.escape_debug(),
@@ -173,10 +181,13 @@ impl Insertion {
 enum Resolved<'a> {
     Known(&'a Value),
     Constant(&'a SpannedValue),
-    Drawn(&'a Drawn),
+    Drawn(&'a DrawnSource),
     Captured,
     /// The length or the digest of the request's body.
-    Fact { part: Part, is_text: bool },
+    Fact {
+        part: Part,
+        is_text: bool,
+    },
 }
 
 /// Nesting of constants deeper than this is a cycle.
@@ -194,7 +205,7 @@ pub(crate) struct PlaceholderValues<'a> {
     used: RefCell<BTreeSet<String>>,
 }
 
-type Filled = Result<Template, ConfigError>;
+type FilledTemplate = Result<Template, ConfigError>;
 
 impl<'a> PlaceholderValues<'a> {
     /// For a case: every value is known, or captured.
@@ -245,17 +256,17 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// A text with its placeholders filled.
-    pub(crate) fn fill(&self, text: &Spanned<String>, context: Context) -> Filled {
+    pub(crate) fn fill(&self, text: &Spanned<String>, context: Context) -> FilledTemplate {
         self.fill_text((&text.span(), text.get_ref()), context, false)
     }
 
     /// A text of a list or stream, where `i` is the number of the item.
-    pub(crate) fn fill_item(&self, text: &Spanned<String>, context: Context) -> Filled {
+    pub(crate) fn fill_item(&self, text: &Spanned<String>, context: Context) -> FilledTemplate {
         self.fill_text((&text.span(), text.get_ref()), context, true)
     }
 
     /// A request target. A placeholder at its start stands for the path itself, which is not escaped.
-    pub(super) fn target(&self, (span, text): (&std::ops::Range<usize>, &str)) -> Filled {
+    pub(super) fn target(&self, (span, text): (&std::ops::Range<usize>, &str)) -> FilledTemplate {
         let at = |error| self.invalid((span, text), &error);
         let mut builder = Builder::default();
         let mut context = Context::Path;
@@ -285,7 +296,7 @@ impl<'a> PlaceholderValues<'a> {
         (span, text): (&std::ops::Range<usize>, &str),
         context: Context,
         has_items: bool,
-    ) -> Filled {
+    ) -> FilledTemplate {
         let mut builder = Builder::default();
         self.write(text, Insertion::authored(context, has_items), &mut builder)
             .map_err(|error| self.invalid((span, text), &error))?;
@@ -310,7 +321,7 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// A value as JSON, with its placeholders filled.
-    pub(crate) fn json(&self, value: &SpannedValue, has_items: bool) -> Filled {
+    pub(crate) fn json(&self, value: &SpannedValue, has_items: bool) -> FilledTemplate {
         let mut builder = Builder::default();
         self.write_json(value, has_items, &mut builder, 0)?;
         Ok(builder.build())
@@ -408,7 +419,12 @@ impl<'a> PlaceholderValues<'a> {
         builder: &mut Builder,
     ) -> Result<(), TemplateError> {
         let wrong = |message: String| TemplateError::new(reference.range.clone(), message, None);
-        let Insertion { context, has_items, depth, .. } = place;
+        let Insertion {
+            context,
+            has_items,
+            depth,
+            ..
+        } = place;
         let form = reference.form;
         let (name, resolved) = self.resolve(reference)?;
         match resolved {
@@ -419,12 +435,11 @@ impl<'a> PlaceholderValues<'a> {
             Resolved::Constant(_) if depth > DEEPEST => {
                 return Err(wrong(format!("`{name}` refers to itself")));
             }
-            Resolved::Constant(value) => match value.get_ref() {
-                TomlValue::Text(text) => {
+            Resolved::Constant(value) => {
+                if let TomlValue::Text(text) = value.get_ref() {
                     self.write(text, place.inside(form), builder)
                         .map_err(|error| inside(reference, self.located((&value.span(), text), &error)))?;
-                }
-                _ => {
+                } else {
                     let mut json = Builder::default();
                     self.write_json(value, has_items, &mut json, depth + 1)
                         .map_err(|error| inside(reference, error))?;
@@ -437,7 +452,7 @@ impl<'a> PlaceholderValues<'a> {
                     let json = String::from_utf8_lossy(&constant(&json)).into_owned();
                     builder.literal(context.escaped(&json, form).map_err(wrong)?.as_bytes());
                 }
-            },
+            }
             Resolved::Drawn(drawn) => {
                 let source = source_of(drawn, |value| context.escaped(&text_of(value), form));
                 builder.part(self.parameter(&name, source.map_err(wrong)?));
@@ -475,7 +490,7 @@ impl<'a> PlaceholderValues<'a> {
                 .write_json(value, has_items, builder, depth + 1)
                 .map_err(|error| inside(reference, error))?,
             Resolved::Constant(_) => return Err(wrong(format!("`{name}` refers to itself"))),
-            Resolved::Drawn(Drawn::Digits {
+            Resolved::Drawn(DrawnSource::Digits {
                 source,
                 is_number: false,
             }) if !is_raw => {
@@ -528,13 +543,23 @@ impl<'a> PlaceholderValues<'a> {
                     && reference.form != Form::Text
                 {
                     match self.resolve(reference).map_err(at)? {
-                        (_, Resolved::Known(whole @ (Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)))) => {
+                        (
+                            _,
+                            Resolved::Known(
+                                whole @ (Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)),
+                            ),
+                        ) => {
                             return Ok(whole.clone());
                         }
                         (name, Resolved::Constant(_)) if depth > DEEPEST => {
-                            return Err(self.contract.file.invalid(span, format!("`{name}` refers to itself")));
+                            return Err(self
+                                .contract
+                                .file
+                                .invalid(span, format!("`{name}` refers to itself")));
                         }
-                        (_, Resolved::Constant(whole)) => return self.message_at(whole, item, letters, depth + 1),
+                        (_, Resolved::Constant(whole)) => {
+                            return self.message_at(whole, item, letters, depth + 1);
+                        }
                         _ => {}
                     }
                 }
@@ -557,7 +582,10 @@ impl<'a> PlaceholderValues<'a> {
             TomlValue::Table(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    Ok((name.get_ref().clone(), self.message_at(member, item, letters, depth)?))
+                    Ok((
+                        name.get_ref().clone(),
+                        self.message_at(member, item, letters, depth)?,
+                    ))
                 })
                 .collect::<Result<serde_json::Map<_, _>, ConfigError>>()?
                 .into(),
@@ -570,14 +598,14 @@ impl<'a> PlaceholderValues<'a> {
         let wrong = |message: String, help: Option<String>| {
             TemplateError::new(reference.range.clone(), message, help)
         };
-        let name = self.full_name(&reference.name).map_err(|message| wrong(message, None))?;
-        match self.find(&name) {
-            Some(found) => Ok((name, found)),
-            None => {
-                let (message, help) = self.unknown(&name);
-                Err(wrong(message, Some(help)))
-            }
+        let name = self
+            .full_name(&reference.name)
+            .map_err(|message| wrong(message, None))?;
+        if let Some(found) = self.find(&name) {
+            return Ok((name, found));
         }
+        let (message, help) = self.unknown(&name);
+        Err(wrong(message, Some(help)))
     }
 
     /// What is wrong with a name without a value, and what to do.
@@ -604,7 +632,10 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// The names that values refer to must have values.
-    pub(super) fn verify_references(&self, with: &BTreeMap<String, Spanned<SourceToml>>) -> Result<(), ConfigError> {
+    pub(super) fn verify_references(
+        &self,
+        with: &BTreeMap<String, Spanned<SourceToml>>,
+    ) -> Result<(), ConfigError> {
         for (name, source) in with {
             let SourceToml::Reference(target) = source.get_ref() else {
                 continue;
@@ -707,7 +738,12 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// The part of a template for a formula.
-    fn formula(&self, formula: &FormulaText, context: Context, has_items: bool) -> Result<Part, TemplateError> {
+    fn formula(
+        &self,
+        formula: &FormulaText,
+        context: Context,
+        has_items: bool,
+    ) -> Result<Part, TemplateError> {
         let scope = FormulaScope {
             values: self,
             context,
@@ -721,7 +757,10 @@ impl<'a> PlaceholderValues<'a> {
             let start = formula.range.start + 2;
             let range = start + error.range.start..start + error.range.end.max(error.range.start + 1);
             let range = range.start.min(formula.range.end - 1)..range.end.min(formula.range.end);
-            let is_entry = formula.text.get(error.range.end..).is_some_and(|rest| rest.trim_start().starts_with('['));
+            let is_entry = formula
+                .text
+                .get(error.range.end..)
+                .is_some_and(|rest| rest.trim_start().starts_with('['));
             match &error.name {
                 Some(name) => {
                     let (message, help) = self.unknown_in_formula(name, is_entry, error.message);
@@ -742,7 +781,10 @@ impl<'a> PlaceholderValues<'a> {
         if is_entry {
             let help = nearest(words(), name);
             let help = help.map(|near| format!("did you mean `{near}`?"));
-            return (message, help.unwrap_or_else(|| format!("add it to `[words]`: `{name} = [\"…\"]`")));
+            return (
+                message,
+                help.unwrap_or_else(|| format!("add it to `[words]`: `{name} = [\"…\"]`")),
+            );
         }
         let near = nearest(self.names().chain(words()).filter(|known| *known != name), name);
         match (name, self.find(name)) {
@@ -810,13 +852,13 @@ impl<'a> PlaceholderValues<'a> {
             let file = &self.contract.file;
             let line = file.line(file.part_of_text(span, text, &error.range));
             for one in &mut found.0 {
-                one.message += &format!(", in the value that line {line} inserts");
+                let _ = write!(one.message, ", in the value that line {line} inserts");
             }
         }
         found
     }
 
-    /// The same for a text at a depth of constants: only the outermost is told.
+    /// The same for a text at a depth of constants: the error names only the outermost.
     fn invalid_at(
         &self,
         depth: usize,
@@ -832,7 +874,7 @@ impl<'a> PlaceholderValues<'a> {
 
     fn located(&self, (span, text): (&std::ops::Range<usize>, &str), error: &TemplateError) -> ConfigError {
         if let Some(inside) = &error.inside {
-            return inside.clone();
+            return inside.as_ref().clone();
         }
         let file = &self.contract.file;
         let at = file.part_of_text(span, text, &error.range);
@@ -862,9 +904,7 @@ fn fact(body: &Body, part: fn(Box<Body>) -> Part) -> Part {
     let is_constant = match body {
         Body::None | Body::Messages(_) => true,
         Body::Bytes(template) => template.is_constant(),
-        Body::Generated(generated) => {
-            matches!(part, Part::BodyBytes(_)) || generated.end.is_constant()
-        }
+        Body::Generated(generated) => matches!(part, Part::BodyBytes(_)) || generated.end.is_constant(),
     };
     if is_constant {
         Part::Literal(Bytes(constant(&template)))
@@ -873,10 +913,13 @@ fn fact(body: &Body, part: fn(Box<Body>) -> Part) -> Part {
     }
 }
 
-fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) -> Result<Source, String> {
+fn source_of(
+    drawn: &DrawnSource,
+    written: impl Fn(&Value) -> Result<String, String>,
+) -> Result<Source, String> {
     Ok(match drawn {
-        Drawn::Digits { source, .. } => source.clone(),
-        Drawn::Values { values, pick } => {
+        DrawnSource::Digits { source, .. } => source.clone(),
+        DrawnSource::Values { values, pick } => {
             let values = values.iter().map(written).collect::<Result<Vec<_>, _>>()?;
             match pick {
                 None => Source::Lines(values),
@@ -889,7 +932,7 @@ fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) 
 /// The error of a constant that a placeholder inserts.
 fn inside(reference: &Reference, error: ConfigError) -> TemplateError {
     TemplateError {
-        inside: Some(error),
+        inside: Some(Box::new(error)),
         ..TemplateError::new(reference.range.clone(), String::new(), None)
     }
 }
@@ -918,7 +961,7 @@ impl FormulaScope<'_> {
         match self.values.find(name)? {
             Resolved::Known(value) => whole(value).map(Formula::Number),
             Resolved::Constant(value) => whole(&value.get_ref().to_json()).map(Formula::Number),
-            Resolved::Drawn(Drawn::Digits { is_number: false, .. }) => None,
+            Resolved::Drawn(DrawnSource::Digits { is_number: false, .. }) => None,
             Resolved::Drawn(drawn) => {
                 let source = source_of(drawn, |value| match whole(value) {
                     Some(number) => Ok(number.to_string()),

@@ -36,13 +36,13 @@ impl Schema {
         &self.encoded
     }
 
-    /// The method `package.Service/method`. The error lists the existing ones.
+    /// The method `package.Service/method`. The error proposes the nearest.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
         let all = methods_of(&self.pool);
         let found = all.iter().find(|(known, _)| known == name);
         found.map(|(_, method)| method.clone()).ok_or_else(|| {
-            let known = crate::format::suggestion::known(all.iter().map(|(known, _)| known.as_str()));
-            format!("the schema has no method `{name}`: {known}")
+            let known = all.iter().map(|(known, _)| known.as_str());
+            crate::format::suggest(known, name)
         })
     }
 }
@@ -73,9 +73,12 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let letters = |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
+        let letters =
+            |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
         let plain = letters("A").map_err(|reason| match letters("1") {
-            Ok(_) => "a number of a message cannot differ between requests: set it in the workload".to_owned(),
+            Ok(_) => {
+                "a number of a message cannot differ between requests: set it in the workload".to_owned()
+            }
             Err(_) => reason,
         })?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
@@ -99,7 +102,24 @@ impl MessageText<'_> {
 pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, String> {
     DynamicMessage::deserialize(kind.clone(), json)
         .map(|message| message.encode_to_vec())
-        .map_err(|error| format!("not a message `{}`: {error}", kind.full_name()))
+        .map_err(|error| {
+            let reason = error.to_string();
+            let name = kind.full_name();
+            match reason
+                .strip_prefix("unrecognized field name '")
+                .and_then(|rest| rest.strip_suffix('\''))
+            {
+                Some(field) => {
+                    let fields: Vec<_> = kind.fields().collect();
+                    let help = crate::format::suggest(
+                        fields.iter().map(prost_reflect::FieldDescriptor::name),
+                        field,
+                    );
+                    format!("`{name}` has no field `{field}`: {help}")
+                }
+                None => format!("it is not a `{name}`: {reason}"),
+            }
+        })
 }
 
 fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Template {

@@ -2,7 +2,7 @@
 
 use super::expect::ExpectToml;
 use super::script::ScriptStepToml;
-use super::values::HeaderText;
+use super::values::{HeaderText, TextOrNumber};
 use super::yes;
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
@@ -82,9 +82,11 @@ impl CaptureToml {
                 Origin::Json(pointer.clone())
             }
             Self::Json(pointer) => {
+                let path = pointer.trim_start_matches('$').trim_start_matches('.');
+                let path = path.replace(['.', '['], "/").replace(']', "");
+                let path = path.trim_start_matches('/');
                 return Err(format!(
-                    "`{pointer}` is not a JSON Pointer: write /{}",
-                    pointer.trim_start_matches("$.").replace('.', "/")
+                    "`json` is \"{pointer}\": write the JSON Pointer \"/{path}\""
                 ));
             }
             Self::Header(name) => Origin::Header(name.clone()),
@@ -103,30 +105,6 @@ pub(crate) struct GeneratedBodyToml {
     /// Send it in chunks of this length, bytes.
     #[schemars(range(min = 1))]
     pub(crate) chunk: Option<u32>,
-}
-
-/// A whole number, or a text with a placeholder.
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(extend("x-give" = "a whole number, or a text with a placeholder"))]
-pub(crate) enum TextOrNumber {
-    Number(u64),
-    Text(String),
-}
-
-impl TextOrNumber {
-    /// The text, or the number as text, with the position of the number.
-    pub(crate) fn at(number: &Spanned<Self>) -> Spanned<String> {
-        Spanned::new(number.span(), number.get_ref().text())
-    }
-
-    /// The text, or the number as text.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
 }
 
 /// The messages of a gRPC call that sends a stream.

@@ -1,7 +1,6 @@
 //! The keys of a WebSocket script.
 
-use super::TextOrNumber;
-use super::values::OneOrMany;
+use super::values::{OneOrMany, TextOrNumber};
 use super::yes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -24,9 +23,9 @@ pub(crate) struct ScriptStepToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["cut"]))]
     pub(crate) abort: bool,
-    /// Send a text message, or its first fragment.
+    /// Send a text message, or its first fragment if `fin` is false.
     pub(crate) text: Option<PayloadToml>,
-    /// Send a binary message, or its first fragment.
+    /// Send a binary message, or its first fragment if `fin` is false.
     pub(crate) binary: Option<PayloadToml>,
     /// Send the next fragment of a message.
     #[schemars(extend("x-aliases" = ["more"]))]
@@ -61,7 +60,13 @@ impl ScriptStepToml {
         if let Some(ExpectedFrameToml::Close(Close { close })) = &self.expect {
             close.0.iter().for_each(&mut number);
         }
-        let frames = [&self.text, &self.binary, &self.continuation, &self.ping, &self.pong];
+        let frames = [
+            &self.text,
+            &self.binary,
+            &self.continuation,
+            &self.ping,
+            &self.pong,
+        ];
         for payload in frames.into_iter().flatten() {
             match payload {
                 PayloadToml::Letters(LettersToml { letters: number })
@@ -104,7 +109,7 @@ impl Serialize for PayloadToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LettersToml {
-    /// Their number.
+    /// The number of letters. They do not repeat.
     pub(crate) letters: TextOrNumber,
 }
 
@@ -112,7 +117,7 @@ pub(crate) struct LettersToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MadeBytes {
-    /// Their number.
+    /// The number of bytes. They do not compress.
     pub(crate) bytes: TextOrNumber,
 }
 
@@ -120,7 +125,7 @@ pub(crate) struct MadeBytes {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hex {
-    /// The digits, two for each byte.
+    /// Hexadecimal digits, two for each byte.
     pub(crate) hex: String,
 }
 

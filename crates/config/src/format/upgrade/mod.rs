@@ -56,10 +56,12 @@ impl<'i> Editor<'_, 'i> {
             return None;
         };
         rest.iter()
-            .try_fold(self.tree.get(first.as_str())?, |value, step| match (value.get_ref(), step) {
-                (DeValue::Table(table), Step::Key(key)) => table.get(key.as_str()),
-                (DeValue::Array(items), Step::Index(index)) => items.get(*index),
-                _ => None,
+            .try_fold(self.tree.get(first.as_str())?, |value, step| {
+                match (value.get_ref(), step) {
+                    (DeValue::Table(table), Step::Key(key)) => table.get(key.as_str()),
+                    (DeValue::Array(items), Step::Index(index)) => items.get(*index),
+                    _ => None,
+                }
             })
     }
 
@@ -95,7 +97,9 @@ impl<'i> Editor<'_, 'i> {
     fn items(&self, path: &[Step]) -> Vec<Path> {
         match self.at(path).map(Spanned::get_ref) {
             None => Vec::new(),
-            Some(DeValue::Array(items)) => (0..items.len()).map(|index| join(path, Step::Index(index))).collect(),
+            Some(DeValue::Array(items)) => (0..items.len())
+                .map(|index| join(path, Step::Index(index)))
+                .collect(),
             Some(_) => vec![path.to_vec()],
         }
     }

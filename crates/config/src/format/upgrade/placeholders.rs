@@ -1,5 +1,6 @@
 //! Placeholders of former files: `#{name}`, `$name` and `{ row, column }` besides `{name}`.
 
+use prony_load::escape;
 use std::collections::BTreeMap;
 
 /// What a placeholder stood for.
@@ -85,6 +86,7 @@ fn typed(name: &str, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) => format!("{{{column}:raw}}"),
         Some(Source::Number | Source::CapturedJson) => format!("{{{name}}}"),
+        // A name without a source is a column of a table of users, which is text.
         Some(Source::Texts(_) | Source::Mixed(_) | Source::Text) | None => format!("{{{name}:raw}}"),
     }
 }
@@ -112,7 +114,11 @@ fn pieces(text: &str, place: Place, has_formulas: bool, sources: &Sources) -> St
         let opened = braces(rest, '{');
         let inner = &rest[opened..];
         let is_formula = inner.starts_with('=');
-        let end = if is_formula { formula_end(inner) } else { inner.find('}') };
+        let end = if is_formula {
+            formula_end(inner)
+        } else {
+            inner.find('}')
+        };
         let Some(end) = end else {
             // It was sent as it is.
             out.push_str(&"{".repeat(opened + usize::from(is_formula)));
@@ -165,12 +171,11 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
     let raw = place == Place::Path
         && !at_start
         && match source {
-            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts
-                .iter()
-                .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
-            // A column of a table of users has no source here.
+            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts.iter().any(|text| {
+                escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text
+            }),
             Some(Source::Text) | None => true,
-            _ => false,
+            Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
     let form = if raw { ":raw" } else { "" };
     format!("{{{full}{form}}}")
@@ -196,7 +201,9 @@ fn formula_end(text: &str) -> Option<usize> {
 }
 
 fn lone(text: &str) -> Option<&str> {
-    text.strip_prefix('{')?.strip_suffix('}').filter(|name| is_name(name))
+    text.strip_prefix('{')?
+        .strip_suffix('}')
+        .filter(|name| is_name(name))
 }
 
 fn lone_formula(text: &str) -> Option<&str> {
@@ -273,6 +280,9 @@ mod tests {
             ("#{id}", Place::Json, false, "{id}"),
             ("#{hex}", Place::Json, false, "{hex:raw}"),
             ("#{row}", Place::Json, false, "{order.id:raw}"),
+            ("#{column}", Place::Json, false, "{column:raw}"),
+            ("{column}", Place::Json, false, "{column}"),
+            ("/{column}", Place::Path, false, "/{column:raw}"),
             ("{n}", Place::Json, false, "{n:text}"),
             ("{hex}", Place::Json, false, "{hex}"),
             ("{id}", Place::Json, false, "{id:text}"),
@@ -289,7 +299,12 @@ mod tests {
             ("/a/{word}?x={n}", Place::Path, false, "/a/{word:raw}?x={n}"),
             ("/a/{hex}/{row}", Place::Path, false, "/a/{hex}/{order.id}"),
             ("{{n}}", Place::Other, false, "{{{n}}}"),
-            ("{{n} {{Name}} {= x", Place::Other, false, "{{n} {{{{Name}}}} {{= x"),
+            (
+                "{{n} {{Name}} {= x",
+                Place::Other,
+                false,
+                "{{n} {{{{Name}}}} {{= x",
+            ),
             ("{Name} {a.b} {2}", Place::Other, false, "{{Name}} {{a.b}} {2}"),
             (r#"{"a":{"b":{}}}"#, Place::Other, false, r#"{"a":{"b":{}}}"#),
         ] {

@@ -1,6 +1,6 @@
 //! Values of a draft as TOML. Texts of the source that look like placeholders or formulas are escaped.
 
-use crate::contract::escaped;
+use crate::format::template::escaped;
 use crate::import::draft::BRACE;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;

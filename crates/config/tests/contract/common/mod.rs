@@ -5,6 +5,7 @@ pub(crate) mod session;
 use prony_config::ConfigError;
 use prony_config::contract::Contract;
 use prony_load::Template;
+use std::fmt::Write as _;
 
 /// Loads a contract in a folder with these files.
 pub(crate) fn load_beside(contract: &str, files: &[(&str, &str)]) -> Result<Contract, ConfigError> {
@@ -47,9 +48,8 @@ pub(crate) fn told(error: &ConfigError, contract: &str) -> String {
             .collect();
         let help = one
             .help
-            .iter()
-            .map(|help| format!(" ({help})"))
-            .collect::<String>();
+            .as_ref()
+            .map_or_else(String::new, |help| format!(" ({help})"));
         format!("{} {marked}: {}{help}", one.line, one.message)
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -69,7 +69,7 @@ pub(crate) fn refused(
             Err(error) => told(&error, &text),
         };
         if told != *expected {
-            wrong += &format!("\n{new}\n  expected: {expected}\n  told:     {told}");
+            let _ = write!(wrong, "\n{new}\n  expected: {expected}\n  told:     {told}");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -7,7 +7,7 @@ use prony_load::{
 
 /// A request as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// The request of a step.
-    pub(crate) fn sent(&self, step: usize) -> Sent {
+    pub(crate) fn sent(&self, step: usize) -> SentRequest {
         let (request, _) = &self.exchanges[step];
         let text = |template: &prony_load::Template| {
             let mut out = Vec::new();
@@ -83,7 +83,7 @@ impl Session {
             String::from_utf8(out).expect("UTF-8")
         };
         let headers = request.headers.iter();
-        Sent {
+        SentRequest {
             method: request.method.clone(),
             path: text(&request.path),
             headers: headers

@@ -6,10 +6,10 @@ use turn::ErrorLocation;
 pub use turn::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use super::{Call, PlaceholderValues};
-use crate::contract::template::{Builder, constant};
-use crate::contract::toml::{CallToml, OneOrMany, Status};
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::template::{Builder, constant};
+use crate::contract::toml::{CallToml, OneOrMany, Status};
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
 use std::ops::Range;
 
@@ -77,10 +77,7 @@ impl Call<'_> {
         Ok((request, expectation))
     }
 
-    pub(super) fn web_socket_request(
-        &self,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Request, ConfigError> {
+    pub(super) fn web_socket_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ConfigError> {
         let path = self.written.websocket.as_ref();
         let path = path.expect("invariant: the call speaks WebSocket");
         let (body, _) = self.http_body(filling)?;
@@ -134,7 +131,11 @@ impl Call<'_> {
                 return Err(at("`path` is only for the first step of a client".to_owned()));
             }
             known.push(&written.client);
-            let location = ErrorLocation { span: span.clone(), at: &at, filling };
+            let location = ErrorLocation {
+                span: span.clone(),
+                at: &at,
+                filling,
+            };
             turn::read(written, &location, &mut turns)?;
             if matches!(
                 turns.last(),

@@ -113,7 +113,9 @@ pub(super) fn read(
         ));
     }
     let said = frame(written, place)?;
-    let ends = usize::from(written.stop_reading) + usize::from(written.abort) + usize::from(written.expect.is_some());
+    let ends = usize::from(written.stop_reading)
+        + usize::from(written.abort)
+        + usize::from(written.expect.is_some());
     if ends > 1 {
         return Err((place.at)(
             "more than one of `expect`, `stop_reading` and `abort`: give only one".to_owned(),
@@ -122,7 +124,9 @@ pub(super) fn read(
     let idle = said.is_none() && written.expect.is_none();
     let enters = written.client.is_some() || written.stop_reading || written.abort;
     if idle && (!enters || !written.fin || !written.masked) {
-        return Err((place.at)("the step is empty: give a frame, or `expect`".to_owned()));
+        return Err((place.at)(
+            "the step is empty: give a frame, or `expect`".to_owned(),
+        ));
     }
     turns.extend(said.map(ScriptStep::Send));
     turns.extend(written.stop_reading.then_some(ScriptStep::StopReading));
@@ -168,7 +172,7 @@ fn frame(written: &ScriptStepToml, place: &ErrorLocation<'_>) -> Result<Option<F
     let is_control = matches!(kind, FrameKind::Ping | FrameKind::Pong | FrameKind::Close);
     if is_control && (!written.fin || payload.len() > LONGEST_CONTROL) {
         return Err((place.at)(
-            "a ping, pong or close is one frame of at most 125 bytes".to_owned()
+            "a ping, pong or close is one frame of at most 125 bytes".to_owned(),
         ));
     }
     Ok(Some(Frame {

@@ -1,6 +1,6 @@
 //! The files of a project that people write: which there are, whether they are valid, and their current form.
 
-use super::{Checkout, PROJECT_FILE, Settings};
+use crate::project::{Checkout, PROJECT_FILE, Settings};
 use crate::schema::extended_schema;
 use crate::testbed::TestbedFile;
 use prony_config::format::{FileKind, SourceFile, upgraded};
@@ -38,7 +38,11 @@ impl Checkout {
         };
         add(known_files(&self.root, 1));
         for folder in FOLDERS {
-            let depth = if folder == "services" { SERVICE_DEPTH } else { usize::MAX };
+            let depth = if folder == "services" {
+                SERVICE_DEPTH
+            } else {
+                usize::MAX
+            };
             add(known_files(&self.root.join(folder), depth));
         }
         if let Ok(Some(path)) = self.testbed()
