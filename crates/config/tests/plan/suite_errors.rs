@@ -98,16 +98,16 @@ fn loads() {
         ("{ kind = \"closed\", connections = [8, 0] }", "6:45-46 `connections` has 0: give at least 1"),
         ("{ kind = \"closed\", connections = [8, 16, 8] }", "6:49-50 `connections` has 8 twice / remove one"),
         ("{ kind = \"closed\", connections = [8, \"many\"] }", "6:45-51 `connections` has the text \"many\": give a whole number"),
-        ("{ kind = \"closed\", connections = \"many\" }", "6:41-47 `connections` is the text \"many\": give a whole number or a list"),
+        ("{ kind = \"closed\", connections = \"many\" }", "6:41-47 `connections` is the text \"many\": give a whole number or a list of whole numbers"),
         ("{ kind = \"closed\", connections = \"8\" }", "6:41-44 `connections` is the text \"8\": write 8"),
         ("{ kind = \"closed\", connections = [8, 12], room_size = 8 }", "6:45-47 12 connections do not fill rooms of 8 / give 8 or 16 connections"),
         ("{ kind = \"closed\", connections = 8, room_size = 8, members = 8 }", "6:59-66 `members` and `room_size` are the same key / remove `members`, its former name"),
         ("{ kind = \"closed\" }", "6:8-27 `load` has no `connections` / add `connections`: connections that stay open"),
         ("{ kind = \"shut\", connections = 1 }", "6:17-23 `kind` is \"shut\" / known are closed, open, users"),
-        ("{ kind = \"open\", rate = [5, 0], connections = 1 }", "6:36-37 `rate` is 0: give a number above 0"),
+        ("{ kind = \"open\", rate = [5, 0], connections = 1 }", "6:36-37 `rate` has 0: give a number above 0"),
         ("{ kind = \"open\", rate = 5, to = 9, connections = 1 }", "6:40-41 `ramp` has no `over` / add `over`: length of the ramp"),
         ("{ kind = \"users\", rate = 5, requests_per_user = 0 }", "6:56-57 `requests_per_user` is 0: give at least 1"),
-        ("5", "6:8-9 `load` is the number 5: give a table"),
+        ("5", "6:8-9 `load` is the number 5: give a table with `kind`"),
     ];
     compare(cases.map(|(to, expected)| (with(closed, to), expected)));
 }

@@ -248,8 +248,11 @@ impl Call<'_> {
             .as_ref()
             .expect("invariant: the call speaks HTTP");
         let text = http.get_ref();
+        // The text as it is in the file: older placeholders were brought to today's form.
+        let file = &self.contract.file;
+        let written = file.text.get(http.span()).map_or(text.as_str(), |quoted| quoted.trim_matches(['"', '\'']));
         let refused = |help: &str| {
-            let message = format!("`http` is \"{text}\"");
+            let message = format!("`http` is \"{written}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
         if let Some(request) = text.strip_suffix(" HTTP/1.1").or_else(|| text.strip_suffix(" HTTP/2")) {
@@ -263,8 +266,8 @@ impl Call<'_> {
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
             return refused(&format!(
-                "methods are case-sensitive: write `{} {path}`",
-                method.to_ascii_uppercase()
+                "methods are case-sensitive: write `{}`",
+                written.replacen(method, &method.to_ascii_uppercase(), 1)
             ));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
