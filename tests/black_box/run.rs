@@ -329,7 +329,7 @@ fn bad_input_ends_with_2_and_says_what_is_allowed() {
     assert!(
         ended
             .err
-            .contains("toys.toml:2: unknown field `round`, expected one of"),
+            .contains("unknown key `round`\n  suites/toys.toml:2:1\n"),
         "{}",
         ended.err
     );

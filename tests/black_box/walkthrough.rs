@@ -1,6 +1,7 @@
 //! Runs README's walkthrough from an empty folder to a ranking exactly as written; and `prony init`.
 
 use crate::common::CommandOutput;
+use crate::schemas;
 use crate::skip::skipped;
 use std::path::Path;
 use std::process::Command;
@@ -88,6 +89,11 @@ fn a_project_is_made_once_and_changes_nothing() {
         std::fs::read_to_string(path("go.mod")).expect("a file"),
         "module mine\n"
     );
+    for file in ["prony.toml", "services/go-mine/service.toml", "suites/mine.toml"] {
+        schemas::is_valid(&path(file));
+    }
+    let kinds = std::fs::read_dir(path("schemas/1")).expect("schemas");
+    assert_eq!(kinds.count(), 8);
     let again = shell(folder.path(), "prony init");
     assert!(
         again.code == Some(2) && again.err.contains("already exists"),
@@ -145,7 +151,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     // The project's own contracts take precedence.
     std::fs::create_dir_all(folder.path().join("contracts/hello")).expect("a folder");
     std::fs::write(folder.path().join("contracts/hello/contract.toml"), "name = 7").expect("a file");
-    let own = shell(folder.path(), "prony list contracts");
+    let own = shell(folder.path(), "prony validate");
     assert!(
         own.code == Some(2) && own.err.contains("contracts/hello/contract.toml:1"),
         "{own:?}"
@@ -153,7 +159,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     std::fs::write(folder.path().join("prony.toml"), "\nshop = 1\n").expect("a file");
     let key = shell(folder.path(), "prony list runs");
     assert!(
-        key.code == Some(2) && key.err.contains("prony.toml:2: unknown field `shop`"),
+        key.code == Some(2) && key.err.contains("unknown key `shop`\n  prony.toml:2:1"),
         "{key:?}"
     );
 }

@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Man(commands::generated::ManArgs),
     New(commands::new::Args),
     Report(commands::report::Args),
+    Schema(commands::schema::Args),
     Serve(commands::serve::Args),
     Run(Box<commands::run::Args>),
     Store(commands::store::Args),
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Toy(commands::servers::ToyArgs),
     #[command(hide = true)]
     Supervise(commands::helpers::SuperviseArgs),
+    UpgradeFiles(commands::upgrade_files::Args),
+    Validate(commands::validate::Args),
 }
 
 impl Command {
@@ -83,11 +86,14 @@ impl Command {
             Self::Man(args) => commands::generated::man(&args, Arguments::command()),
             Self::New(args) => commands::new::run(&args),
             Self::Report(args) => commands::report::run(&args),
+            Self::Schema(args) => commands::schema::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
             Self::Run(args) => commands::run::run(&args),
             Self::Store(args) => commands::store::run(&args),
             Self::Toy(args) => commands::servers::toy(&args),
             Self::Supervise(args) => commands::helpers::supervise(&args),
+            Self::UpgradeFiles(args) => commands::upgrade_files::run(&args),
+            Self::Validate(args) => commands::validate::run(&args),
         }
     }
 }

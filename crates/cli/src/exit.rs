@@ -1,7 +1,10 @@
 //! Exit codes, and how errors are reported.
 
+use crate::colour;
 use crate::output::print;
 use crate::signals;
+use prony_config::ConfigError;
+use prony_config::format::Diagnostics;
 use prony_generator::EngineError;
 use prony_records::SCHEMA;
 use prony_runner::CommandError;
@@ -19,6 +22,8 @@ pub(crate) enum Exit {
     Fine,
     /// Exit code 3: an objective, check or comparison failed.
     ObjectiveFailed,
+    /// Exit code 2: files are wrong, and their errors were shown.
+    Invalid,
     /// Exit code 130 or 143: Ctrl-C or TERM stopped the command early. Results so far were printed, but nothing was judged.
     Interrupted,
 }
@@ -27,6 +32,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Invalid => 2,
             Self::ObjectiveFailed => 3,
             Self::Interrupted => signals::code(),
         }
@@ -69,6 +75,40 @@ impl fmt::Display for BadInput {
 }
 
 impl Error for BadInput {}
+
+/// The errors of files that are the cause of an error, with paths relative to the working directory.
+pub(crate) fn files_of(error: &anyhow::Error) -> Option<Diagnostics> {
+    let found = error.chain().find_map(|cause| {
+        if let Some(BadInput(inner)) = cause.downcast_ref() {
+            return files_of(inner);
+        }
+        match (cause.downcast_ref(), cause.downcast_ref()) {
+            (Some(CommandError::Files(found)), _) | (_, Some(ConfigError::Files(found))) => {
+                Some(found.clone())
+            }
+            _ => None,
+        }
+    })?;
+    Some(relative(found))
+}
+
+/// The errors with paths relative to the working directory.
+pub(crate) fn relative(found: Diagnostics) -> Diagnostics {
+    match std::env::current_dir() {
+        Ok(here) => found.relative_to(&here),
+        Err(_) => found,
+    }
+}
+
+/// Shows the errors of files on standard error.
+pub(crate) fn show_files(found: &Diagnostics) {
+    eprintln!("{}", found.text(colour::of_errors(&std::io::stderr())));
+}
+
+/// The errors of files in JSON output.
+pub(crate) fn files_json(found: &Diagnostics) -> Value {
+    json!({ "kind": ErrorKind::Input, "text": found.summary(), "advice": null, "files": found })
+}
 
 /// Marks an error as one that the user can fix: exit code 2 instead of 1.
 pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
@@ -134,10 +174,15 @@ pub(crate) fn error_text(error: &anyhow::Error) -> String {
 
 /// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
-    eprintln!("prony: {}", error_text(error));
+    let files = files_of(error);
+    match &files {
+        Some(files) => show_files(files),
+        None => eprintln!("prony: {}", error_text(error)),
+    }
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
     let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
-    let (code, kind) = if error.chain().any(<dyn Error>::is::<BadInput>)
+    let (code, kind) = if files.is_some()
+        || error.chain().any(<dyn Error>::is::<BadInput>)
         || bench().is_some_and(CommandError::is_bad_input)
     {
         (2, ErrorKind::Input)
@@ -149,12 +194,13 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         (1, ErrorKind::Internal)
     };
     if json {
-        tell_json(
-            code,
-            kind,
-            &error_text(error),
-            engine().and_then(EngineError::advice),
-        );
+        let advice = engine().and_then(EngineError::advice);
+        let mut all = object(code, kind, &error_text(error), advice);
+        if let Some(files) = files {
+            all["error"] = files_json(&files);
+        }
+        // The exit code reports the error even if printing fails.
+        let _ = print(&all.to_string());
     }
     ExitCode::from(code)
 }

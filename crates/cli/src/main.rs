@@ -5,8 +5,10 @@
 
 mod args;
 mod checkout;
+mod colour;
 mod commands;
 mod exit;
+mod file_args;
 mod former_names;
 mod http_server;
 mod output;

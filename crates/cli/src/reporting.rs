@@ -1,6 +1,7 @@
 //! Builds reports from the store, for every command that shows a run.
 
 use crate::checkout::Checkout;
+use crate::colour;
 use crate::exit::bad_input;
 use crate::variance_text;
 use anyhow::Context as _;
@@ -201,10 +202,8 @@ pub(crate) fn look_of_errors() -> TerminalStyle {
 
 /// Uses colours on a terminal, unless they are turned off.
 fn look_of(terminal: bool, columns: usize) -> TerminalStyle {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     TerminalStyle {
-        colour: terminal && !forbidden && !dumb,
+        colour: terminal && colour::is_allowed(),
         columns: if terminal { columns.min(WIDEST) } else { USUAL },
     }
 }

@@ -1,5 +1,6 @@
 //! Text for a terminal of some width: wrapped between words, with a hanging indent.
 
+use crate::colour::{GREEN, Paint, RED, YELLOW};
 use crate::output::print;
 use comfy_table::{ContentArrangement, Table, presets};
 use prony_records::{Quantile, count};
@@ -109,10 +110,7 @@ pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usiz
 
 /// Colours a result: the verdict, and the marks at the start of lines.
 pub(crate) fn coloured(text: &str) -> String {
-    const GREEN: &str = "\x1b[32m";
-    const RED: &str = "\x1b[31m";
-    const YELLOW: &str = "\x1b[33m";
-    let paint = |colour: &str, part: &str| format!("{colour}{part}\x1b[0m");
+    let paint = |colour: &str, part: &str| Paint(true).with(colour, part);
     let mut out = String::new();
     for (number, line) in text.split('\n').enumerate() {
         if number > 0 {

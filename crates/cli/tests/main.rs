@@ -12,6 +12,7 @@ mod compare;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod corpus;
 mod dashboard;
+mod files;
 mod load;
 mod load_help;
 mod load_input;

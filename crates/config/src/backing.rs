@@ -165,17 +165,22 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, ConfigError> {
     let mut files = PLACES.iter().rev().map(|(_, file)| folder.join(file));
     let file = files.find(|file| file.is_file());
-    let source = SourceFile::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
+    let file = file.unwrap_or_else(|| folder.join("backing.toml"));
+    of(&SourceFile::read(&file)?, folder)
+}
+
+/// The same, from the text of its file.
+pub(crate) fn of(source: &SourceFile, folder: &Path) -> Result<BackingDefinition, ConfigError> {
     let written: BackingToml = source.parse(FileKind::Backing)?;
     let mut faults = Faults::default();
     let name = folder_name(folder);
     if let Some(wrong) = written.name.as_ref().filter(|written| *written.get_ref() != name) {
-        faults.keep::<()>(Err(wrong_name(&source, wrong, &name)));
+        faults.keep::<()>(Err(wrong_name(source, wrong, &name)));
     }
-    let toolchains = faults.keep(requirements(&source, &written.toolchains));
-    let ready = faults.keep(ready(&source, &written));
+    let toolchains = faults.keep(requirements(source, &written.toolchains));
+    let ready = faults.keep(ready(source, &written));
     if let (Some(watch), None) = (&written.watch, &written.query_url) {
-        faults.keep::<()>(Err(no_query_url(&source, watch.span(), "watch")));
+        faults.keep::<()>(Err(no_query_url(source, watch.span(), "watch")));
     }
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for user in &written.user {
@@ -187,14 +192,14 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, ConfigError> {
     }
     let mut service_error_log = Vec::new();
     for (pattern, meaning) in written.service_error_log {
-        let pattern = faults.keep(regex(&source, &pattern));
+        let pattern = faults.keep(regex(source, &pattern));
         service_error_log.extend(pattern.map(|pattern| (pattern, meaning)));
     }
     let mut fatal_log = Vec::new();
     for pattern in &written.fatal_log {
-        fatal_log.extend(faults.keep(regex(&source, pattern)));
+        fatal_log.extend(faults.keep(regex(source, pattern)));
     }
-    let limits = faults.keep(written.limits.resolve(&source));
+    let limits = faults.keep(written.limits.resolve(source));
     let (Some(toolchains), Some(ready), Some(limits)) = (toolchains, ready, limits) else {
         return Err(faults.into_error());
     };
@@ -258,7 +263,12 @@ impl BackingDefinition {
             return Err(format!("`{}` has no variable `{name}`: {allowed}", self.name));
         };
         let number = value.parse();
-        number.map_err(|_| format!("`{name}` of `{}` is \"{value}\", which is not a number", self.name))
+        number.map_err(|_| {
+            format!(
+                "`{name}` of `{}` is \"{value}\", which is not a number",
+                self.name
+            )
+        })
     }
 
     /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.

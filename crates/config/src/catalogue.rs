@@ -90,23 +90,23 @@ impl Catalogue {
 
     fn read_services(&mut self) -> Result<(), ConfigError> {
         for folder in folders_with(&self.root.join("services"), "service.toml")? {
-            let broken = |kind| self.broken.iter().filter(move |broken| broken.kind == kind);
-            let broken_contracts = broken(FileKind::Contract).map(|broken| broken.name.as_str());
-            let known = KnownNames {
-                contracts: self
-                    .contracts
-                    .keys()
-                    .map(String::as_str)
-                    .chain(broken_contracts)
-                    .collect(),
-                toolchains: self.toolchains.keys().map(String::as_str).collect(),
-                toolchain_error: broken(FileKind::Toolchains).map(|broken| &broken.error).next(),
-            };
-            let read = service::read(&folder, &known);
+            let read = service::read(&folder, &self.known_names());
             let read = self.keep(FileKind::Service, &folder_name(&folder), read);
             self.services.extend(read.unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// The names that a service may refer to.
+    pub(crate) fn known_names(&self) -> KnownNames<'_> {
+        let broken = |kind| self.broken.iter().filter(move |broken| broken.kind == kind);
+        let broken_contracts = broken(FileKind::Contract).map(|broken| broken.name.as_str());
+        let contracts = self.contracts.keys().map(String::as_str);
+        KnownNames {
+            contracts: contracts.chain(broken_contracts).collect(),
+            toolchains: self.toolchains.keys().map(String::as_str).collect(),
+            toolchain_error: broken(FileKind::Toolchains).map(|broken| &broken.error).next(),
+        }
     }
 
     /// The value, or `None` and its error is kept.
@@ -161,11 +161,10 @@ impl Catalogue {
     }
 
     /// Verifies what a contract says about backing services.
-    fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
+    pub(crate) fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
-            let at = |key: &str, reason: &str| {
-                Err(contract.backing_service_error(wanted.name(), key, reason))
-            };
+            let at =
+                |key: &str, reason: &str| Err(contract.backing_service_error(wanted.name(), key, reason));
             if let Some(error) = self.error_of(FileKind::Backing, wanted.uses()) {
                 return Err(error.clone());
             }

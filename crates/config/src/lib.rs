@@ -8,7 +8,6 @@
 mod backing;
 mod catalogue;
 pub mod contract;
-mod error;
 pub mod format;
 pub mod import;
 pub mod input;
@@ -20,10 +19,11 @@ mod service;
 mod suite;
 pub mod target;
 mod toolchain;
+mod verify;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::{BrokenDefinition, Catalogue};
-pub use error::ConfigError;
+pub use format::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{

@@ -217,7 +217,11 @@ struct PackagesToml {
 
 /// Reads `services/toolchains.toml`.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, ConfigError> {
-    let source = SourceFile::read(path)?;
+    of(&SourceFile::read(path)?)
+}
+
+/// The same, from the text of the file.
+pub(crate) fn of(source: &SourceFile) -> Result<BTreeMap<String, Toolchain>, ConfigError> {
     let ToolchainsToml(written) = source.parse(FileKind::Toolchains)?;
     let mut faults = Faults::default();
     let needs = written.values().flat_map(|one| &one.needs);
@@ -229,7 +233,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, ConfigErr
     }
     let mut toolchains = BTreeMap::new();
     for (name, written) in written {
-        let toolchain = faults.keep(one(&source, name.get_ref(), written));
+        let toolchain = faults.keep(one(source, name.get_ref(), written));
         toolchains.extend(toolchain.map(|toolchain| (name.into_inner(), toolchain)));
     }
     faults.or(toolchains)

@@ -1,6 +1,7 @@
 //! Errors of commands.
 
 use prony_config::ConfigError;
+use prony_config::format::Diagnostics;
 use prony_host::HostError;
 use prony_records::Fault;
 use prony_statistics::StatisticsError;
@@ -13,6 +14,9 @@ pub enum CommandError {
     /// The input is wrong; the user can correct it.
     #[error("{0}")]
     Input(String),
+    /// Files of the project are wrong; the user can correct them.
+    #[error("{0}")]
+    Files(Diagnostics),
     /// An operation failed.
     #[error("{0}")]
     Failed(String),
@@ -36,7 +40,7 @@ pub enum CommandError {
 impl CommandError {
     /// Whether the user can correct the input.
     pub const fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Input(_))
+        matches!(self, Self::Input(_) | Self::Files(_))
     }
 
     /// Whether the service or the infrastructure is at fault if a search for a rate fails.
@@ -56,7 +60,10 @@ impl CommandError {
 /// The user can correct a file of the checkout that cannot be read.
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
-        Self::Input(whole(&error))
+        match error {
+            ConfigError::Files(found) => Self::Files(found),
+            other => Self::Input(whole(&other)),
+        }
     }
 }
 
@@ -80,9 +87,12 @@ pub(crate) trait ErrorContext<T> {
     fn failed(self, what: impl FnOnce() -> String) -> Result<T, CommandError>;
 }
 
-impl<T, E: Error> ErrorContext<T> for Result<T, E> {
+impl<T, E: Error + 'static> ErrorContext<T> for Result<T, E> {
     fn input(self) -> Result<T, CommandError> {
-        self.map_err(|error| CommandError::Input(whole(&error)))
+        self.map_err(|error| match (&error as &dyn Error).downcast_ref() {
+            Some(ConfigError::Files(found)) => CommandError::Files(found.clone()),
+            _ => CommandError::Input(whole(&error)),
+        })
     }
 
     fn failed(self, what: impl FnOnce() -> String) -> Result<T, CommandError> {

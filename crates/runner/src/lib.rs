@@ -30,6 +30,7 @@ mod machine;
 mod noise;
 mod objective;
 pub mod project;
+mod project_files;
 mod schedule;
 mod schema;
 mod script;
@@ -71,11 +72,12 @@ pub use project::{
     Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
     shipped_contracts,
 };
+pub use project_files::{ProjectFile, known_files, upgraded_file, verify_file};
 pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
-pub use schema::{extended_schema, schema_of};
+pub use schema::{extended_schema, schema_of, write_missing_schemas};
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{

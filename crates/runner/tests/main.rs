@@ -2,6 +2,7 @@
 
 mod builds;
 mod common;
+mod documents;
 mod fakes;
 mod golden;
 #[path = "../../check/tests/listening.rs"]

@@ -22,7 +22,14 @@ fn messages<E: ToString>(cases: &str, file: &str, read: impl Fn(&Path) -> Result
         let root = format!("{}/", folder.path().display());
         let _ = writeln!(messages, "=== {title}\nerror: {}\n", message.replace(&root, ""));
     }
-    for word in ["nothing is wrong", "expected ", "unknown field", "invalid type", "did not match", "os error"] {
+    for word in [
+        "nothing is wrong",
+        "expected ",
+        "unknown field",
+        "invalid type",
+        "did not match",
+        "os error",
+    ] {
         assert!(!messages.contains(word), "`{word}`:\n{messages}");
     }
     messages
@@ -30,15 +37,21 @@ fn messages<E: ToString>(cases: &str, file: &str, read: impl Fn(&Path) -> Result
 
 #[test]
 fn wrong_testbeds() {
-    insta::assert_snapshot!(messages(include_str!("wrong/testbed.txt"), "testbed.toml", |root| {
-        TestbedFile::read(&root.join("testbed.toml")).map(drop)
-    }));
+    insta::assert_snapshot!(messages(
+        include_str!("wrong/testbed.txt"),
+        "testbed.toml",
+        |root| { TestbedFile::read(&root.join("testbed.toml")).map(drop) }
+    ));
 }
 
 #[test]
 fn wrong_projects() {
-    insta::assert_snapshot!(messages(include_str!("wrong/project.txt"), PROJECT_FILE, |root| {
-        let root = root.to_owned();
-        Checkout { root }.store().map(drop)
-    }));
+    insta::assert_snapshot!(messages(
+        include_str!("wrong/project.txt"),
+        PROJECT_FILE,
+        |root| {
+            let root = root.to_owned();
+            Checkout { root }.store().map(drop)
+        }
+    ));
 }

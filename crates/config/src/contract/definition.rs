@@ -2,18 +2,18 @@
 
 use crate::ConfigError;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
-use crate::format::SourceFile;
-use crate::format::suggestion::suggest;
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::suggestion::suggest;
 use prony_load::{Load, Protocol};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
-use crate::format::Spanned;
 
 /// The definition of what a service must do.
 #[derive(Debug, Clone)]
@@ -52,7 +52,11 @@ pub struct OperationInfo {
 
 impl Contract {
     /// A contract without a file and a name; nothing in it has been tried out.
-    pub(crate) fn unnamed(folder: PathBuf, file: SourceFile, written: ContractToml) -> Result<Self, ConfigError> {
+    pub(crate) fn unnamed(
+        folder: PathBuf,
+        file: SourceFile,
+        written: ContractToml,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             name: String::new(),
             title: String::new(),
@@ -146,7 +150,9 @@ impl Contract {
     /// An error at the limit of connections of an invariant.
     pub(crate) fn connections_error(&self, invariant: &str, message: &str, help: &str) -> ConfigError {
         let mut all = self.written.invariant.iter().map(Spanned::get_ref);
-        let limit = all.find(|written| written.name == invariant).and_then(|written| written.max_connections.as_ref());
+        let limit = all
+            .find(|written| written.name == invariant)
+            .and_then(|written| written.max_connections.as_ref());
         let span = limit.map(Spanned::span).unwrap_or_default();
         self.file.invalid_with(span, message, help)
     }
@@ -216,7 +222,10 @@ impl Contract {
             contract: self.name.clone(),
             kind: "workload",
             name: name.unwrap_or_default().to_owned(),
-            allowed: suggest(self.written.workload.keys().map(String::as_str), name.unwrap_or_default()),
+            allowed: suggest(
+                self.written.workload.keys().map(String::as_str),
+                name.unwrap_or_default(),
+            ),
         })
     }
 

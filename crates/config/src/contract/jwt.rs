@@ -4,10 +4,11 @@
 //! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::ConfigError;
-use crate::error::io_reason;
-use crate::format::SourceFile;
-use crate::contract::template::{Piece, mentioned, parse};
 use crate::contract::toml::{Algorithm, EnvironmentToml, FileToml, JwtToml, KeyToml};
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::error::io_reason;
+use crate::format::template::{Piece, mentioned, parse};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use prony_load::DurationText;
@@ -17,7 +18,6 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use crate::format::Spanned;
 
 /// Signs the tokens of one name.
 struct TokenSigner<'a> {
@@ -77,7 +77,9 @@ impl<'a> TokenSigner<'a> {
             let value = match value {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
                     let after: DurationText = text.parse().map_err(|_| {
-                        at(format!("\"{text}\" is not a duration: write \"1h\", or seconds since 1970 as a number"))
+                        at(format!(
+                            "\"{text}\" is not a duration: write \"1h\", or seconds since 1970 as a number"
+                        ))
                     })?;
                     json!((self.now + after.0).as_secs())
                 }
@@ -215,8 +217,7 @@ pub(crate) fn columns(
 ) -> Result<Vec<(String, Vec<String>)>, ConfigError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
     let of_row = |row: usize| -> ClaimValues {
-        let cell =
-            |(name, values): &(String, Vec<String>)| (name.clone(), values[row].clone());
+        let cell = |(name, values): &(String, Vec<String>)| (name.clone(), values[row].clone());
         table.iter().map(cell).collect()
     };
     jwts.iter()
@@ -251,9 +252,8 @@ pub(crate) fn filled_by(
         // A value that is the same for all rows is combined with each of them.
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
         let of_row = |row: usize| -> ClaimValues {
-            let cell = |(name, values): &(String, Vec<String>)| {
-                (name.clone(), values[row % values.len()].clone())
-            };
+            let cell =
+                |(name, values): &(String, Vec<String>)| (name.clone(), values[row % values.len()].clone());
             columns.iter().map(cell).collect()
         };
         let tokens: Result<Vec<String>, String> = TokenSigner::new(jwt.get_ref(), folder)
@@ -265,7 +265,7 @@ pub(crate) fn filled_by(
 }
 
 /// The names of the placeholders of the claims.
-fn places(jwt: &JwtToml) -> BTreeSet<String> {
+pub(crate) fn places(jwt: &JwtToml) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
     while let Some(value) = open.pop() {

@@ -1,13 +1,13 @@
 //! Reads a contract's files, and tries out everything in them.
 
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::contract::backing::BackingSpec;
-use crate::format::{Faults, FileKind, SourceFile};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::ContractToml;
-use crate::ConfigError;
-use crate::contract::Contract;
+use crate::format::{Faults, FileKind, SourceFile};
 use prony_load::Protocol;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,11 @@ const TRIED_SEED: u64 = 1;
 impl Contract {
     /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
-        let file = SourceFile::read(&folder.join("contract.toml"))?;
+        Self::of(folder, SourceFile::read(&folder.join("contract.toml"))?)
+    }
+
+    /// The same, from the text of its `contract.toml`.
+    pub(crate) fn of(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
         let written: ContractToml = file.parse(FileKind::Contract)?;
         let folder_name = folder
             .canonicalize()
@@ -27,7 +31,10 @@ impl Contract {
         if let (Some(name), Some(of_folder)) = (&written.name, &folder_name)
             && name.get_ref() != of_folder
         {
-            let message = format!("`name` is \"{}\", but the folder is `{of_folder}`", name.get_ref());
+            let message = format!(
+                "`name` is \"{}\", but the folder is `{of_folder}`",
+                name.get_ref()
+            );
             return Err(file.invalid_with(name.span(), message, "remove it: the name is that of the folder"));
         }
         let name = written.name.as_ref().map(|name| name.get_ref().clone());

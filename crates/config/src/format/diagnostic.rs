@@ -30,8 +30,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line. The range `0..0` is the
-    /// whole file, of which no line is shown.
+    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line.
     pub(crate) fn new(
         path: &Path,
         text: &str,
@@ -53,8 +52,13 @@ impl Diagnostic {
             end_column: column + marked,
             message: message.into(),
             help,
-            text: if *span == (0..0) { String::new() } else { line.to_owned() },
+            text: line.to_owned(),
         }
+    }
+
+    /// An error of a whole file.
+    pub(crate) fn of_file(path: &Path, message: impl Into<String>) -> Self {
+        Self::new(path, "", &(0..0), message, None)
     }
 }
 
@@ -66,13 +70,38 @@ fn floor(text: &str, at: usize) -> usize {
         .unwrap_or(0)
 }
 
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// What is written before the parts of an error, and after each of them. By default nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiagnosticColours {
+    pub error: &'static str,
+    pub mark: &'static str,
+    pub help: &'static str,
+    pub end: &'static str,
+}
+
+impl DiagnosticColours {
+    fn painted(self, colour: &str, text: &str) -> String {
+        format!("{colour}{text}{}", self.end)
+    }
+}
+
+impl Diagnostic {
+    /// Writes what is wrong and where, the line with its mark, and what to do.
+    fn write(&self, out: &mut impl fmt::Write, colours: DiagnosticColours) -> fmt::Result {
         let Self { line, column, .. } = self;
-        write!(formatter, "{}\n  {}:{line}:{column}", self.message, self.path.display())?;
+        write!(out, "{}\n  {}:{line}:{column}", self.message, self.path.display())?;
         let help = self.help.as_deref().unwrap_or_default();
+        let help = if help.is_empty() {
+            String::new()
+        } else {
+            colours.painted(colours.help, help)
+        };
         if self.text.trim().is_empty() {
-            return if help.is_empty() { Ok(()) } else { write!(formatter, "\n  {help}") };
+            return if help.is_empty() {
+                Ok(())
+            } else {
+                write!(out, "\n  {help}")
+            };
         }
         let text = self.text.replace('\t', " ");
         let width = |from: usize, to: usize| {
@@ -81,11 +110,18 @@ impl fmt::Display for Diagnostic {
         };
         let before = " ".repeat(width(0, column - 1));
         let mark = "^".repeat(width(column - 1, self.end_column - 1).max(1));
-        write!(formatter, "\n{line:>5} | {text}\n      | {before}{mark}")?;
+        let mark = colours.painted(colours.mark, &mark);
+        write!(out, "\n{line:>5} | {text}\n      | {before}{mark}")?;
         if !help.is_empty() {
-            write!(formatter, " {help}")?;
+            write!(out, " {help}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(formatter, DiagnosticColours::default())
     }
 }
 
@@ -95,12 +131,62 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
+    /// The errors one after the other, each after the word `error`.
+    pub fn text(&self, colours: DiagnosticColours) -> String {
+        let word = colours.painted(colours.error, "error:");
+        let mut text = String::new();
+        for (number, one) in self.0.iter().take(MOST_PRINTED).enumerate() {
+            text.push_str(if number > 0 { "\n\n" } else { "" });
+            text.push_str(&word);
+            text.push(' ');
+            let _ = one.write(&mut text, colours);
+        }
+        match self.0.len().saturating_sub(MOST_PRINTED) {
+            0 => {}
+            1 => text.push_str("\n\nand one more error"),
+            more => {
+                let _ = write!(text, "\n\nand {more} more errors");
+            }
+        }
+        text
+    }
+
+    /// The errors in one line: the first one and the number of others.
+    pub fn summary(&self) -> String {
+        let Some(first) = self.0.first() else {
+            return String::new();
+        };
+        let more = match self.0.len() {
+            0 | 1 => String::new(),
+            2 => "; and one more error".to_owned(),
+            several => format!("; and {} more errors", several - 1),
+        };
+        let Diagnostic {
+            path, line, column, ..
+        } = first;
+        format!("{}:{line}:{column}: {}{more}", path.display(), first.message)
+    }
+
+    /// The same errors with paths relative to a folder, where they are below it.
+    #[must_use]
+    pub fn relative_to(mut self, folder: &Path) -> Self {
+        for one in &mut self.0 {
+            if let Ok(relative) = one.path.strip_prefix(folder) {
+                one.path = relative.to_owned();
+            }
+        }
+        self
+    }
+
     /// The errors as annotations of GitHub Actions, a line for each.
     pub fn github(&self) -> String {
         let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
         let mut lines = String::new();
         for one in &self.0 {
-            let help = one.help.iter().map(|help| format!(": {help}")).collect::<String>();
+            let help = one
+                .help
+                .as_deref()
+                .map_or_else(String::new, |help| format!(": {help}"));
             let path = escaped(&one.path.display().to_string())
                 .replace(':', "%3A")
                 .replace(',', "%2C");
@@ -119,17 +205,8 @@ impl Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, one) in self.0.iter().take(MOST_PRINTED).enumerate() {
-            if number > 0 {
-                formatter.write_str("\n\nerror: ")?;
-            }
-            one.fmt(formatter)?;
-        }
-        match self.0.len().saturating_sub(MOST_PRINTED) {
-            0 => Ok(()),
-            1 => formatter.write_str("\n\nand one more error"),
-            more => write!(formatter, "\n\nand {more} more errors"),
-        }
+        let text = self.text(DiagnosticColours::default());
+        formatter.write_str(text.strip_prefix("error: ").unwrap_or(&text))
     }
 }
 
@@ -142,7 +219,13 @@ mod tests {
     fn at(part: &str, help: Option<&str>) -> Diagnostic {
         let start = TEXT.find(part).expect("part of the text");
         let span = start..start + part.len();
-        Diagnostic::new(Path::new("shop/contract.toml"), TEXT, &span, "wrong", help.map(str::to_owned))
+        Diagnostic::new(
+            Path::new("shop/contract.toml"),
+            TEXT,
+            &span,
+            "wrong",
+            help.map(str::to_owned),
+        )
     }
 
     #[test]
@@ -174,6 +257,35 @@ mod tests {
             Diagnostics(vec![one]).github(),
             "::error file=shop/contract.toml,line=3,col=1,endColumn=8::two%0Alines: 100 %25\n"
         );
+    }
+
+    #[test]
+    fn colours_change_no_letter() {
+        let found = Diagnostics(vec![at("expects", Some("did you mean `expect`?"))]);
+        let colours = DiagnosticColours {
+            error: "<e>",
+            mark: "<m>",
+            help: "<h>",
+            end: "</>",
+        };
+        let text = found.text(colours);
+        assert!(text.starts_with("<e>error:</> wrong\n"), "{text}");
+        assert!(
+            text.ends_with("| <m>^^^^^^^</> <h>did you mean `expect`?</>"),
+            "{text}"
+        );
+        let plain = ["<e>", "<m>", "<h>", "</>"]
+            .iter()
+            .fold(text, |text, code| text.replace(code, ""));
+        assert_eq!(plain, format!("error: {found}"));
+    }
+
+    #[test]
+    fn paths_are_relative_to_a_folder_above_them() {
+        let found = Diagnostics(vec![at("name", None)]);
+        let summary = |folder: &str| found.clone().relative_to(Path::new(folder)).summary();
+        assert_eq!(summary("shop"), "contract.toml:2:1: wrong");
+        assert_eq!(summary("other"), "shop/contract.toml:2:1: wrong");
     }
 
     #[test]

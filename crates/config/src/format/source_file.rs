@@ -3,7 +3,7 @@
 use super::validate::{self, Fault};
 use super::{Diagnostic, Diagnostics, FORMAT, FileKind, schema, syntax, upgrade};
 use crate::ConfigError;
-use crate::error::io_reason;
+use crate::format::error::io_reason;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -71,7 +71,7 @@ impl SourceFile {
     }
 
     /// The version of the format that the file states; 0: none.
-    fn format_of(&self, table: &DeTable<'_>) -> Result<u32, ConfigError> {
+    pub(super) fn format_of(&self, table: &DeTable<'_>) -> Result<u32, ConfigError> {
         let Some(written) = table.get("format") else {
             return Ok(0);
         };

@@ -69,7 +69,11 @@ mod tests {
     #[test]
     fn the_nearest_name_is_suggested() {
         for (names, wanted, text) in [
-            (&["go-nethttp", "go-gorilla"][..], "go-gorila", "did you mean `go-gorilla`?"),
+            (
+                &["go-nethttp", "go-gorilla"][..],
+                "go-gorila",
+                "did you mean `go-gorilla`?",
+            ),
             (&["a", "b"], "something-else", "known are a, b"),
             (&["expect", "http"], "expects", "did you mean `expect`?"),
             (&["duration"], "duraton", "did you mean `duration`?"),

@@ -22,7 +22,9 @@ pub(super) fn faults(text: &str, errors: &[Error]) -> Vec<Fault> {
         }
         let of_line = &text[line.clone()];
         if message.starts_with("duplicate key") && of_line.trim_start().starts_with('[') {
-            ignored = text[line.end..].find("\n[").map_or(text.len(), |at| line.end + at);
+            ignored = text[line.end..]
+                .find("\n[")
+                .map_or(text.len(), |at| line.end + at);
         }
         lines.push(line.start);
         faults.push(explained(text, &line, span, message));
@@ -48,10 +50,17 @@ fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str)
     };
     if matches!(what, "key with no value" | "invalid unquoted key")
         && let Some((key, _)) = of_line.split_once(':')
-        && key.trim().chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.\"".contains(letter))
+        && key
+            .trim()
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "_-.\"".contains(letter))
     {
         let at = line.start + key.len();
-        return fault(at..at + 1, "`:` after a key".to_owned(), &format!("write `{} = …`", key.trim()));
+        return fault(
+            at..at + 1,
+            "`:` after a key".to_owned(),
+            &format!("write `{} = …`", key.trim()),
+        );
     }
     match what {
         "duplicate key" if of_line.trim_start().starts_with('[') => {
@@ -65,38 +74,67 @@ fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str)
         "key with no value" | "missing value for key" => {
             let key = of_line.trim().trim_end_matches('=').trim();
             let start = line.start + of_line.find(key).unwrap_or(0);
-            fault(start..start + key.len(), format!("`{key}` has no value"), &format!("write `{key} = …`"))
+            fault(
+                start..start + key.len(),
+                format!("`{key}` has no value"),
+                &format!("write `{key} = …`"),
+            )
         }
-        "invalid basic string" | "invalid literal string" | "invalid multi-line basic string"
+        "invalid basic string"
+        | "invalid literal string"
+        | "invalid multi-line basic string"
         | "invalid multi-line literal string"
-            if wanted.trim_matches('`').chars().all(|letter| matches!(letter, '"' | '\'')) =>
+            if wanted
+                .trim_matches('`')
+                .chars()
+                .all(|letter| matches!(letter, '"' | '\'')) =>
         {
             let mark = wanted.trim_matches('`');
             let start = text[..span.start].rfind(mark).filter(|at| *at >= line.start);
             let start = start.unwrap_or(span.start);
-            fault(start..span.end.max(start), "a text is not closed".to_owned(), &format!("close it with `{mark}`"))
+            fault(
+                start..span.end.max(start),
+                "a text is not closed".to_owned(),
+                &format!("close it with `{mark}`"),
+            )
         }
         "unclosed array" => fault(span, "a list is not closed".to_owned(), "close it with `]`"),
         "unclosed inline table" => fault(span, "a table is not closed".to_owned(), "close it with `}`"),
-        "unclosed table" => fault(span, "the header of a table is not closed".to_owned(), "close it with `]`"),
-        "unclosed array table" => {
-            fault(span, "the header of a table is not closed".to_owned(), "close it with `]]`")
-        }
+        "unclosed table" => fault(
+            span,
+            "the header of a table is not closed".to_owned(),
+            "close it with `]`",
+        ),
+        "unclosed array table" => fault(
+            span,
+            "the header of a table is not closed".to_owned(),
+            "close it with `]]`",
+        ),
         "missing escaped value" => {
             let letter = text[span.start..].chars().next().unwrap_or_default();
             let start = span.start.saturating_sub(1);
             let help = format!("write `\\\\{letter}`, or the whole text in single quotes");
-            fault(start..start + 1 + letter.len_utf8(), format!("`\\{letter}` is no escape"), &help)
+            fault(
+                start..start + 1 + letter.len_utf8(),
+                format!("`\\{letter}` is no escape"),
+                &help,
+            )
         }
-        "missing comma between array elements" | "missing comma between key-value pairs" => {
-            fault(span, "a comma is missing".to_owned(), "write `,` between two values")
-        }
+        "missing comma between array elements" | "missing comma between key-value pairs" => fault(
+            span,
+            "a comma is missing".to_owned(),
+            "write `,` between two values",
+        ),
         "extra comma in array" | "extra comma in inline table" => {
             fault(span, "there is a comma too many".to_owned(), "remove it")
         }
         "unexpected key or value" => {
             let help = "write each key on a line of its own, and a text with quotes in it in the other kind of quotes";
-            fault(span.start..line.end, "the line goes on after the value".to_owned(), help)
+            fault(
+                span.start..line.end,
+                "the line goes on after the value".to_owned(),
+                help,
+            )
         }
         "missing assignment between key-value pairs" => {
             fault(span, "`=` is missing".to_owned(), "write `key = value`")
@@ -114,7 +152,9 @@ fn unquoted(text: &str, line: &Range<usize>, span: Range<usize>) -> Fault {
     let begin = |letter: char| matches!(letter, '=' | '[' | '{' | ',');
     let end = |letter: char| matches!(letter, ']' | '}' | ',' | '#');
     let at = span.start.clamp(line.start, line.end);
-    let start = text[line.start..at].rfind(begin).map_or(line.start, |found| line.start + found + 1);
+    let start = text[line.start..at]
+        .rfind(begin)
+        .map_or(line.start, |found| line.start + found + 1);
     let stop = text[at..line.end].find(end).map_or(line.end, |found| at + found);
     let written = &text[start..stop];
     let value = written.trim();
@@ -138,9 +178,10 @@ fn unquoted(text: &str, line: &Range<usize>, span: Range<usize>) -> Fault {
         lower @ ("true" | "false") => fault(format!("`{value}` is no value"), format!("write {lower}")),
         "yes" | "on" => fault(format!("`{value}` is no value"), "write true".to_owned()),
         "no" | "off" => fault(format!("`{value}` is no value"), "write false".to_owned()),
-        "null" | "nil" | "none" => {
-            fault(format!("`{value}` is no value"), "remove the key: what is not there has no value".to_owned())
-        }
+        "null" | "nil" | "none" => fault(
+            format!("`{value}` is no value"),
+            "remove the key: what is not there has no value".to_owned(),
+        ),
         _ => fault("a text has no quotes".to_owned(), format!("write \"{value}\"")),
     }
 }

@@ -1,8 +1,8 @@
 //! Verifies a file by its schema, and renames former keys on the way. All faults are found, each with its position.
 
+use super::foreign;
 use super::schema::{ALIASES, FORMER_VALUES, GIVE, LIST, MISPLACED, resolved};
 use super::suggestion::{nearest, suggest};
-use super::foreign;
 use prony_load::{DurationError, DurationText, Objective};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -97,7 +97,10 @@ impl<'a> Validator<'a> {
         let described = schema;
         let schema = resolved(self.root, schema);
         let is_single = schema.get(LIST).is_some() && !value.get_ref().is_array();
-        let key = Key { is_single: key.is_single || is_single, ..key };
+        let key = Key {
+            is_single: key.is_single || is_single,
+            ..key
+        };
         let place = Place { key, ..place };
         if is_single && self.accepts(schema, value.get_ref()) {
             let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
@@ -127,7 +130,9 @@ impl<'a> Validator<'a> {
                     _ => items.iter().for_each(|item| self.any(key.item(), item)),
                 }
                 self.count(described, &place, items.len());
-                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems")) == Some(&Value::Bool(true)) {
+                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems"))
+                    == Some(&Value::Bool(true))
+                {
                     for (number, item) in items.iter().enumerate() {
                         let text = scalar_text(item.get_ref());
                         let mut before = items.iter().take(number).map(|item| scalar_text(item.get_ref()));
@@ -150,11 +155,20 @@ impl<'a> Validator<'a> {
         let name = place.key.name;
         let message = if count == 0 && least == Some(1) {
             format!("`{name}` is empty: give at least one")
-        } else if least.is_some_and(|least| (count as u64) < least) || most.is_some_and(|most| count as u64 > most) {
-            let items = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+        } else if least.is_some_and(|least| (count as u64) < least)
+            || most.is_some_and(|most| count as u64 > most)
+        {
+            let items = if count == 1 {
+                "1 value".to_owned()
+            } else {
+                format!("{count} values")
+            };
             let give = give_of(self.root, described).map(str::to_owned);
             let number = least.or(most).unwrap_or_default();
-            format!("`{name}` has {items}: give {}", give.unwrap_or_else(|| number.to_string()))
+            format!(
+                "`{name}` has {items}: give {}",
+                give.unwrap_or_else(|| number.to_string())
+            )
         } else {
             return;
         };
@@ -164,9 +178,15 @@ impl<'a> Validator<'a> {
     /// A value of any shape. What JSON does not have is an error.
     fn any(&mut self, key: Key<'_>, value: &Spanned<DeValue<'_>>) {
         match value.get_ref() {
-            DeValue::Datetime(date) => self.fault(value.span(), format!("{key} a date: write \"{date}\""), None),
+            DeValue::Datetime(date) => {
+                self.fault(value.span(), format!("{key} a date: write \"{date}\""), None)
+            }
             DeValue::Float(number) if number_of(value.get_ref()).is_none_or(|number| !number.is_finite()) => {
-                self.fault(value.span(), format!("{key} {}: JSON has no such number", number.as_str()), None);
+                self.fault(
+                    value.span(),
+                    format!("{key} {}: JSON has no such number", number.as_str()),
+                    None,
+                );
             }
             DeValue::Array(items) => items.iter().for_each(|item| self.any(key.item(), item)),
             DeValue::Table(table) => {
@@ -194,13 +214,21 @@ impl<'a> Validator<'a> {
             if format == Some("duration")
                 && let Err(error) = text.parse::<DurationText>()
             {
-                return self.fault(place.span.clone(), format!("{key} {}", wrong_duration(&error)), None);
+                return self.fault(
+                    place.span.clone(),
+                    format!("{key} {}", wrong_duration(&error)),
+                    None,
+                );
             }
             if format == Some("objective")
                 && let Err(error) = text.parse::<Objective>()
             {
                 if let Some(right) = right_objective(text) {
-                    return self.fault(place.span.clone(), format!("{key} \"{text}\": write \"{right}\""), None);
+                    return self.fault(
+                        place.span.clone(),
+                        format!("{key} \"{text}\": write \"{right}\""),
+                        None,
+                    );
                 }
                 let error = error.to_string();
                 let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
@@ -217,7 +245,11 @@ impl<'a> Validator<'a> {
                 let message = format!("{key} \"{}\": {advice}", excerpt(text));
                 return self.fault(place.span.clone(), message, None);
             }
-            if keyword("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
+            if keyword("minLength")
+                .and_then(Value::as_u64)
+                .is_some_and(|least| least > 0)
+                && text.is_empty()
+            {
                 let empty = if key.is_item { "an empty text" } else { "empty" };
                 self.fault(place.span.clone(), format!("{key} {empty}"), None);
             }
@@ -284,7 +316,9 @@ impl<'a> Validator<'a> {
                 None => return,
             },
             (several, DeValue::String(_)) => {
-                let free = several.iter().find(|branch| enumerated(resolved(self.root, branch)).is_none());
+                let free = several
+                    .iter()
+                    .find(|branch| enumerated(resolved(self.root, branch)).is_none());
                 free.unwrap_or(&several[0])
             }
             (several, DeValue::Array(items)) => {
@@ -292,7 +326,9 @@ impl<'a> Validator<'a> {
                 let first = items.iter().next();
                 let fits = |branch: &&&Value| {
                     let of_item = resolved(self.root, branch).get("items");
-                    first.is_none_or(|first| of_item.is_none_or(|schema| self.accepts(schema, first.get_ref())))
+                    first.is_none_or(|first| {
+                        of_item.is_none_or(|schema| self.accepts(schema, first.get_ref()))
+                    })
                 };
                 several.iter().find(fits).unwrap_or(&several[0])
             }
@@ -311,14 +347,22 @@ impl<'a> Validator<'a> {
     }
 
     /// The error for a text that is none of the allowed words.
-    fn unknown_word(&self, schema: &Value, key: Key<'_>, (names, text): (&[&str], &str)) -> (String, Option<String>) {
+    fn unknown_word(
+        &self,
+        schema: &Value,
+        key: Key<'_>,
+        (names, text): (&[&str], &str),
+    ) -> (String, Option<String>) {
         let value = DeValue::String(DeString::Borrowed(text));
         if written(self.root, schema, &value).is_some() {
             return (self.wrong_type(schema, key, &value), None);
         }
         match (nearest(names.iter().copied(), text), give_of(self.root, schema)) {
             (None, Some(give)) => (format!("{key} \"{text}\": give {give}"), None),
-            _ => (format!("{key} \"{text}\""), Some(suggest(names.iter().copied(), text))),
+            _ => (
+                format!("{key} \"{text}\""),
+                Some(suggest(names.iter().copied(), text)),
+            ),
         }
     }
 
@@ -333,7 +377,11 @@ impl<'a> Validator<'a> {
             let Some(written) = table.get(tag) else {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
                 let help = Some(format!("add `{tag}`: {}", listed(&quoted)));
-                self.fault(place.span.clone(), format!("`{}` has no `{tag}`", place.key.name), help);
+                self.fault(
+                    place.span.clone(),
+                    format!("`{}` has no `{tag}`", place.key.name),
+                    help,
+                );
                 return None;
             };
             let text = written.get_ref().as_str().unwrap_or_default();
@@ -341,7 +389,11 @@ impl<'a> Validator<'a> {
                 .iter()
                 .find(|branch| tag_value(resolved(root, branch), tag) == Some(text));
             if found.is_none() {
-                self.fault(written.span(), format!("`{tag}` is \"{text}\""), Some(suggest(names, text)));
+                self.fault(
+                    written.span(),
+                    format!("`{tag}` is \"{text}\""),
+                    Some(suggest(names, text)),
+                );
             }
             return found.copied();
         }
@@ -356,7 +408,11 @@ impl<'a> Validator<'a> {
             })
         };
         let most = several.iter().map(|branch| keys_in_common(&branch)).max()?;
-        if most == 0 && several.iter().all(|branch| resolved(root, branch).get("properties").is_some()) {
+        if most == 0
+            && several
+                .iter()
+                .all(|branch| resolved(root, branch).get("properties").is_some())
+        {
             let mut names: Vec<&str> = several
                 .iter()
                 .filter_map(|branch| resolved(root, branch).get("properties")?.as_object())
@@ -394,12 +450,15 @@ impl<'a> Validator<'a> {
     fn has_several_keys(&mut self, several: &[&Value], place: &Place<'_>, table: &DeTable<'_>) -> bool {
         let is_known = |key: &str| {
             several.iter().any(|branch| {
-                let properties = resolved(self.root, branch).get("properties").and_then(Value::as_object);
+                let properties = resolved(self.root, branch)
+                    .get("properties")
+                    .and_then(Value::as_object);
                 properties.is_some_and(|properties| canonical(properties, key).is_some())
             })
         };
         let keys = table.keys().filter(|key| is_known(key.get_ref()));
-        let mut keys: Vec<(&str, Range<usize>)> = keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
+        let mut keys: Vec<(&str, Range<usize>)> =
+            keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
         keys.sort_by_key(|(_, span)| span.start);
         let [(first, _), (second, span), ..] = keys.as_slice() else {
             return false;
@@ -469,7 +528,8 @@ impl<'a> Validator<'a> {
         };
         let root = self.root;
         let has = |keyword: &str| property.and_then(|property| resolved(root, property).get(keyword));
-        let has_tables = |keyword: &str| has(keyword).is_some_and(|inner| types_of(root, inner) == ["object"]);
+        let has_tables =
+            |keyword: &str| has(keyword).is_some_and(|inner| types_of(root, inner) == ["object"]);
         let name = match is_file {
             true if has_tables("items") => format!("[[{name}]]"),
             true if has_tables("additionalProperties") => format!("[{name}.NAME]"),
@@ -477,7 +537,11 @@ impl<'a> Validator<'a> {
             _ => name.to_owned(),
         };
         let about = property
-            .and_then(|property| property.get("description").or_else(|| resolved(root, property).get("description")))
+            .and_then(|property| {
+                property
+                    .get("description")
+                    .or_else(|| resolved(root, property).get("description"))
+            })
             .and_then(Value::as_str)
             .map(|text| format!(": {}", first_sentence(text)));
         let help = format!("add `{name}`{}", about.unwrap_or_default());
@@ -485,7 +549,13 @@ impl<'a> Validator<'a> {
     }
 
     /// Where a key belongs that is none of a table: in one of its tables, or in the table around it.
-    fn place_of(&self, name: &str, known: &'a Map<String, Value>, around: Option<&'a Value>, key: &str) -> Option<String> {
+    fn place_of(
+        &self,
+        name: &str,
+        known: &'a Map<String, Value>,
+        around: Option<&'a Value>,
+        key: &str,
+    ) -> Option<String> {
         let has = |schema: &Value| {
             let properties = schema.get("properties").and_then(Value::as_object);
             properties.is_some_and(|properties| canonical(properties, name).is_some())
@@ -508,7 +578,7 @@ impl<'a> Validator<'a> {
         Some(if std::ptr::eq(around, self.root) {
             "it belongs at the top of the file".to_owned()
         } else {
-            format!("it belongs beside `{key}`, not in it")
+            format!("it belongs next to `{key}`, not in it")
         })
     }
 
@@ -524,7 +594,11 @@ impl<'a> Validator<'a> {
         for (old, span, new) in former {
             if table.contains_key(new) {
                 let help = Some(format!("remove `{old}`, its former name"));
-                self.fault(span.clone(), format!("`{old}` and `{new}` are the same key"), help);
+                self.fault(
+                    span.clone(),
+                    format!("`{old}` and `{new}` are the same key"),
+                    help,
+                );
                 table.remove(old.as_str());
                 continue;
             }
@@ -629,7 +703,9 @@ fn in_backticks(names: &[&str]) -> Vec<String> {
 fn right_objective(text: &str) -> Option<String> {
     let plain = text.replace(['(', ')', ' '], "");
     let with_unit = format!("{plain}ms");
-    [plain, with_unit].into_iter().find(|text| text.parse::<Objective>().is_ok())
+    [plain, with_unit]
+        .into_iter()
+        .find(|text| text.parse::<Objective>().is_ok())
 }
 
 /// What is wrong with a text that is not a duration, after "is" or "has".
@@ -638,7 +714,9 @@ fn wrong_duration(error: &DurationError) -> String {
         DurationError::Unit { text } => format!("\"{text}\", which has no unit: write \"{text}s\""),
         DurationError::Form { text, instead } => format!("\"{text}\": write \"{instead}\""),
         DurationError::Text { text } => {
-            format!("\"{text}\": give a number with ns, us, ms, s, m, h or d, such as \"250ms\", \"30s\" or \"2m\"")
+            format!(
+                "\"{text}\": give a number with ns, us, ms, s, m, h or d, such as \"250ms\", \"30s\" or \"2m\""
+            )
         }
         DurationError::Size { text } => format!("\"{text}\": give whole nanoseconds below 584 years"),
     }
@@ -744,7 +822,10 @@ fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> 
             Some(text.to_string())
         }
         DeValue::String(text)
-            if is_list_of("string") && !takes("object") && !takes("string") && give_of(root, schema).is_none() =>
+            if is_list_of("string")
+                && !takes("object")
+                && !takes("string")
+                && give_of(root, schema).is_none() =>
         {
             Some(format!("[\"{}\"]", excerpt(text)))
         }
@@ -753,7 +834,9 @@ fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> 
         DeValue::Integer(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
         DeValue::Float(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
         DeValue::Boolean(truth) if is_free_text && types == ["string"] => Some(format!("\"{truth}\"")),
-        DeValue::Integer(number) if is_list_of("integer") || is_list_of("number") => {
+        DeValue::Integer(number)
+            if (is_list_of("integer") || is_list_of("number")) && least_items(root, schema) < 2 =>
+        {
             Some(format!("[{}]", number.as_str()))
         }
         DeValue::Datetime(date) if takes("string") => Some(format!("\"{date}\"")),
@@ -787,7 +870,9 @@ fn phrases(root: &Value, schema: &Value) -> Vec<String> {
             };
             match (names("required").as_slice(), names("properties").as_slice()) {
                 ([.., _], _) => format!("a table with {}", in_backticks(&names("required")).join(", ")),
-                (_, few @ ([_] | [_, _] | [_, _, _])) => format!("a table with {}", listed(&in_backticks(few))),
+                (_, few @ ([_] | [_, _] | [_, _, _])) => {
+                    format!("a table with {}", listed(&in_backticks(few)))
+                }
                 _ => "a table".to_owned(),
             }
         }
@@ -801,7 +886,9 @@ fn is_list_of(root: &Value, schema: &Value, name: &str) -> bool {
     let schema = resolved(root, schema);
     match branches(schema) {
         Some(branches) => branches.iter().any(|branch| is_list_of(root, branch, name)),
-        None => schema.get("items").is_some_and(|items| types_of(root, items).contains(&name)),
+        None => schema
+            .get("items")
+            .is_some_and(|items| types_of(root, items).contains(&name)),
     }
 }
 
@@ -838,10 +925,26 @@ fn types_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     types
 }
 
+/// The smallest number of items of a list.
+fn least_items(root: &Value, schema: &Value) -> u64 {
+    let schema = resolved(root, schema);
+    match branches(schema) {
+        Some(branches) => branches
+            .iter()
+            .map(|branch| least_items(root, branch))
+            .max()
+            .unwrap_or(0),
+        None => schema.get("minItems").and_then(Value::as_u64).unwrap_or(0),
+    }
+}
+
 fn formats_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     let schema = resolved(root, schema);
     match branches(schema) {
-        Some(branches) => branches.iter().flat_map(|branch| formats_of(root, branch)).collect(),
+        Some(branches) => branches
+            .iter()
+            .flat_map(|branch| formats_of(root, branch))
+            .collect(),
         None => schema.get("format").and_then(Value::as_str).into_iter().collect(),
     }
 }

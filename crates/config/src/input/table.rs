@@ -48,7 +48,9 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     let broken = |row: usize, error: &csv::Error| TableError::Row {
         row,
         reason: match error.kind() {
-            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => {
                 let noun = if *len == 1 { "value" } else { "values" };
                 format!("it has {len} {noun}, and the header line has {expected_len}")
             }

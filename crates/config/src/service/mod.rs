@@ -120,12 +120,20 @@ pub(crate) struct KnownNames<'a> {
 
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
 pub(crate) fn read(folder: &Path, known: &KnownNames<'_>) -> Result<Vec<Service>, ConfigError> {
-    let source = SourceFile::read(&folder.join("service.toml"))?;
+    of(&SourceFile::read(&folder.join("service.toml"))?, folder, known)
+}
+
+/// The same, from the text of its `service.toml`.
+pub(crate) fn of(
+    source: &SourceFile,
+    folder: &Path,
+    known: &KnownNames<'_>,
+) -> Result<Vec<Service>, ConfigError> {
     let ServiceToml(base) = source.parse(FileKind::Service)?;
     let mut faults = Faults::default();
     let name = folder_name(folder);
     if let Some(written) = base.name.as_ref().filter(|written| *written.get_ref() != name) {
-        faults.keep::<()>(Err(wrong_name(&source, written, &name)));
+        faults.keep::<()>(Err(wrong_name(source, written, &name)));
     }
     let single = [VariantToml(Keys::default())];
     let variants = if base.variants.is_empty() {
@@ -142,7 +150,7 @@ pub(crate) fn read(folder: &Path, known: &KnownNames<'_>) -> Result<Vec<Service>
             faults.keep::<()>(Err(source.invalid(again.span(), message)));
         }
         let variant = Variant {
-            source: &source,
+            source,
             base: &base,
             own,
             known,

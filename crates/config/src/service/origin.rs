@@ -116,11 +116,13 @@ impl ServiceOriginToml {
         });
         match (self.run, self.url, contained, counted) {
             (Some(_), _, Some((span, key)), _) => {
-                let message = format!("`run` and `{key}`: a service is either a command or a container image");
+                let message =
+                    format!("`run` and `{key}`: a service is either a command or a container image");
                 Err(source.invalid_with(span, message, "give only one"))
             }
             (_, Some(_), Some((span, key)), _) => {
-                let message = format!("`url` and `{key}`: a service is either a container image or runs already");
+                let message =
+                    format!("`url` and `{key}`: a service is either a container image or runs already");
                 Err(source.invalid_with(span, message, "give only one"))
             }
             (Some(_), Some(url), ..) => {
@@ -154,7 +156,11 @@ fn image(
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
         if !text.starts_with(|letter: char| letter.is_ascii_alphanumeric()) || !text.chars().all(plain) {
             let message = format!("`image` is \"{text}\"");
-            return Err(source.invalid_with(name.span(), message, "give the name of an image, such as \"name:tag\""));
+            return Err(source.invalid_with(
+                name.span(),
+                message,
+                "give the name of an image, such as \"name:tag\"",
+            ));
         }
     }
     if let Some(file) = &containerfile {

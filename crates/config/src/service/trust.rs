@@ -1,7 +1,7 @@
 //! The TLS certificates that prony trusts for an external service.
 
 use crate::ConfigError;
-use crate::error::io_reason;
+use crate::format::error::io_reason;
 use crate::format::{SourceFile, Spanned};
 use prony_load::Target;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,9 @@ fn read(source: &SourceFile, file: &Spanned<PathBuf>, folder: &Path) -> Result<S
     if text.contains(PEM) {
         Ok(text)
     } else {
-        Err(refused("it contains no certificate", &format!("give a file in PEM, with {PEM}")))
+        Err(refused(
+            "it contains no certificate",
+            &format!("give a file in PEM, with {PEM}"),
+        ))
     }
 }

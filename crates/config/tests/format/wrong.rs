@@ -94,23 +94,40 @@ fn contracts() -> String {
 }
 
 fn services() -> String {
-    messages(include_str!("wrong/service.txt"), "services/shop/service.toml", catalogue)
+    messages(
+        include_str!("wrong/service.txt"),
+        "services/shop/service.toml",
+        catalogue,
+    )
 }
 
 fn suites() -> String {
     let file = "suites/shop.toml";
     messages(include_str!("wrong/suite.txt"), file, |root| {
         let suite = Suite::read(&root.join(file), None)?;
-        Plan::of(&Catalogue::read_with(root, None)?, &suite, &PlanOverrides::default()).map(drop)
+        Plan::of(
+            &Catalogue::read_with(root, None)?,
+            &suite,
+            &PlanOverrides::default(),
+        )
+        .map(drop)
     })
 }
 
 fn toolchains() -> String {
-    messages(include_str!("wrong/toolchains.txt"), "services/toolchains.toml", catalogue)
+    messages(
+        include_str!("wrong/toolchains.txt"),
+        "services/toolchains.toml",
+        catalogue,
+    )
 }
 
 fn backing_services() -> String {
-    messages(include_str!("wrong/backing.txt"), "backing-services/cache/backing.toml", catalogue)
+    messages(
+        include_str!("wrong/backing.txt"),
+        "backing-services/cache/backing.toml",
+        catalogue,
+    )
 }
 
 fn sequences() -> String {
@@ -180,7 +197,10 @@ fn no_message_has_words_of_rust() {
     ];
     for case in kinds.iter().flat_map(|messages| messages.split("=== ")) {
         // The lines of the files may say anything.
-        let lines = case.lines().skip(1).filter(|line| !line.contains(" | ") || line.contains('^'));
+        let lines = case
+            .lines()
+            .skip(1)
+            .filter(|line| !line.contains(" | ") || line.contains('^'));
         for line in lines {
             for word in FORBIDDEN {
                 assert!(!line.contains(word), "`{word}`:\n{case}");

@@ -11,7 +11,7 @@ use crate::CommandError;
 use crate::error::ErrorContext as _;
 use crate::{Folders, room_for};
 use prony_config::Catalogue;
-use prony_config::format::{FileKind, SourceFile};
+use prony_config::format::{FileKind, SourceFile, Spanned};
 use schemars::JsonSchema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,26 +43,31 @@ pub(crate) struct Settings {
     store: Option<PathBuf>,
     /// The default testbed file, relative to the folder of the project.
     #[schemars(extend("x-aliases" = ["lab"]))]
-    testbed: Option<PathBuf>,
+    pub(crate) testbed: Option<Spanned<PathBuf>>,
 }
 
 impl Checkout {
     /// The project that contains the working directory.
     pub fn find() -> Result<Self, CommandError> {
         let here = std::env::current_dir().failed(|| "cannot find the working directory".to_owned())?;
+        Self::around(&here).ok_or_else(|| {
+            CommandError::Input(format!(
+                "{} is not in a project: run `prony init` to create one here",
+                here.display()
+            ))
+        })
+    }
+
+    /// The project that contains a folder.
+    pub fn around(folder: &Path) -> Option<Self> {
         let is_project = |folder: &Path| {
             folder.join(PROJECT_FILE).is_file()
                 || folder.join("services").is_dir() && folder.join("contracts").is_dir()
         };
-        match here.ancestors().find(|folder| is_project(folder)) {
-            Some(root) => Ok(Self {
-                root: root.to_owned(),
-            }),
-            None => Err(CommandError::Input(format!(
-                "{} is not in a project: run `prony init` to create one here",
-                here.display()
-            ))),
-        }
+        let root = folder.ancestors().find(|folder| is_project(folder))?;
+        Some(Self {
+            root: root.to_owned(),
+        })
     }
 
     /// Everything that the project defines, and what is shipped with prony.
@@ -82,7 +87,8 @@ impl Checkout {
 
     /// The testbed file that `prony.toml` names.
     pub fn testbed(&self) -> Result<Option<PathBuf>, CommandError> {
-        Ok(self.settings()?.testbed.map(|testbed| self.root.join(testbed)))
+        let testbed = self.settings()?.testbed;
+        Ok(testbed.map(|testbed| self.root.join(testbed.into_inner())))
     }
 
     fn settings(&self) -> Result<Settings, CommandError> {

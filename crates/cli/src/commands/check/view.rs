@@ -1,26 +1,10 @@
 //! Renders the results of a check: a matrix of services and cases, then each failure as a diff, then warnings.
 
+use crate::colour::{GREEN, Paint, RED, YELLOW};
 use prony_check::{CaseReport, CheckReport, Failure, protocol_word};
 use prony_runner::check_services::{Outcome, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const YELLOW: &str = "\x1b[33m";
-const PLAIN: &str = "\x1b[0m";
-
-struct Paint(bool);
-
-impl Paint {
-    fn with(&self, colour: &str, text: &str) -> String {
-        if self.0 {
-            format!("{colour}{text}{PLAIN}")
-        } else {
-            text.to_owned()
-        }
-    }
-}
 
 pub(super) fn text(rows: &[Row], colour: bool) -> String {
     let paint = Paint(colour);
@@ -37,9 +21,9 @@ pub(super) fn text(rows: &[Row], colour: bool) -> String {
     let mut out = format!("{}:{rest}\n\n", paint.with(colour, word));
     for ((contract, protocol), rows) in &groups {
         let _ = writeln!(out, "{contract} over {protocol}");
-        matrix(&mut out, &paint, rows);
+        matrix(&mut out, paint, rows);
         for row in rows {
-            faults(&mut out, &paint, row);
+            faults(&mut out, paint, row);
         }
         out.push('\n');
     }
@@ -91,7 +75,7 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
 }
 
 /// One line of marks per service, then the numbered cases.
-fn matrix(out: &mut String, paint: &Paint, rows: &[&Row]) {
+fn matrix(out: &mut String, paint: Paint, rows: &[&Row]) {
     let mut cases: Vec<&str> = Vec::new();
     for case in rows
         .iter()
@@ -125,7 +109,7 @@ fn matrix(out: &mut String, paint: &Paint, rows: &[&Row]) {
     }
 }
 
-fn marks(paint: &Paint, cases: &[&str], report: &CheckReport) -> String {
+fn marks(paint: Paint, cases: &[&str], report: &CheckReport) -> String {
     let mark = |case: &&str| match report.cases.iter().find(|known| known.name == **case) {
         Some(known) if known.passed() => paint.with(GREEN, " ✓"),
         Some(_) => paint.with(RED, " ✗"),
@@ -139,7 +123,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn faults(out: &mut String, paint: &Paint, row: &Row) {
+fn faults(out: &mut String, paint: Paint, row: &Row) {
     match &row.outcome {
         Outcome::Checked(report) => {
             for case in report.cases.iter().filter(|case| !case.passed()) {
@@ -165,7 +149,7 @@ fn faults(out: &mut String, paint: &Paint, row: &Row) {
     }
 }
 
-fn fault(out: &mut String, paint: &Paint, row: &Row, case: &CaseReport) {
+fn fault(out: &mut String, paint: Paint, row: &Row, case: &CaseReport) {
     let (failed, all) = (case.failed, case.exchanges);
     let _ = writeln!(
         out,

@@ -101,7 +101,7 @@ pub(crate) enum JobError {
         wanted: String,
     },
     #[error("--sequence {0}")]
-    Sequence(ConfigError),
+    Sequence(#[source] ConfigError),
     #[error("--sequence: `{0}` has a path, but the steps have their own: give only the host")]
     SequencePath(String),
     #[error(

@@ -2,6 +2,7 @@
 
 mod args;
 mod live;
+mod outline;
 mod view;
 
 pub(crate) use args::Args;
@@ -101,13 +102,19 @@ fn workbench(
     Ok(workbench.in_testbed(testbed, &|text| eprintln!("{text}"))?)
 }
 
-/// Ends a dry run. The plan was already printed as text, so only JSON is left to print.
+/// Ends a dry run: shows what the plan would do.
 fn dry(args: &Args, plan: &Plan) -> anyhow::Result<Exit> {
     if args.json {
         let planned = serde_json::json!({
-            "schema": prony_records::SCHEMA, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
+            "schema": prony_records::SCHEMA,
+            "trials": plan.len(),
+            "expected_s": plan.expected().as_secs_f64(),
+            "outline": plan.outline(),
+            "plan": plan,
         });
         print(&planned.to_string())?;
+    } else {
+        print(&outline::text(&plan.outline(), crate::text::columns()))?;
     }
     Ok(Exit::Fine)
 }

@@ -8,20 +8,20 @@ mod equals;
 pub use equals::{ReplyCounter, SumTarget};
 
 use crate::ConfigError;
-use crate::error::io_reason;
-use crate::format::SourceFile;
-use crate::format::suggestion::{known, suggest};
-use crate::contract::template::is_place;
 use crate::contract::toml::{
     BackingRequirementToml, ContractToml, FileToml, InvariantToml, UpperLimitToml, VariableToml, in_order,
 };
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::error::io_reason;
+use crate::format::suggestion::{known, suggest};
+use crate::format::template::is_place;
 use equals::{Quantity, SumTerm};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use crate::format::Spanned;
 
 /// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,7 +127,11 @@ pub(crate) struct BackingSpec {
 }
 
 impl BackingSpec {
-    pub(crate) fn read(file: &SourceFile, folder: &Path, written: &ContractToml) -> Result<Self, ConfigError> {
+    pub(crate) fn read(
+        file: &SourceFile,
+        folder: &Path,
+        written: &ContractToml,
+    ) -> Result<Self, ConfigError> {
         let reader = Reader {
             file,
             folder,
@@ -242,7 +246,8 @@ impl Reader<'_> {
         });
         terms.map_err(|reason| {
             let (message, help) = reason.split_once(": ").unwrap_or((&reason, ""));
-            self.file.invalid_with(equals.span(), format!("`equals`: {message}"), help)
+            self.file
+                .invalid_with(equals.span(), format!("`equals`: {message}"), help)
         })
     }
 
@@ -263,12 +268,11 @@ impl Reader<'_> {
             .map(|(name, value)| {
                 let text = match value.get_ref() {
                     VariableToml::Text(text) => text.clone(),
-                    VariableToml::File(FileToml { file }) => {
-                        std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
+                    VariableToml::File(FileToml { file }) => std::fs::read_to_string(self.folder.join(file))
+                        .map_err(|error| {
                             let message = format!("`env.{name}` is \"{file}\": {}", io_reason(&error));
                             self.file.invalid(value.span(), message)
-                        })?
-                    }
+                        })?,
                 };
                 Ok((name.clone(), text))
             })

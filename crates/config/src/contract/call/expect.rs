@@ -3,8 +3,8 @@
 use super::{Call, Context, PlaceholderValues};
 use crate::ConfigError;
 use crate::contract::digest;
-use crate::contract::template::is_place;
 use crate::contract::toml::{ContentEncoding, EchoFormat, ExpectToml, HeaderExpectToml, OneOrMany, Status};
+use crate::format::template::is_place;
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
     BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
@@ -53,7 +53,13 @@ impl ExpectToml {
 
     /// Whether it accepts the same statuses as another expectation. A limit of time alone says nothing of a status.
     pub(super) fn has_status_of(&self, other: &Self) -> bool {
-        let grpc = |expect: &Self| expect.grpc_status.as_ref().map_or("OK", |name| name.get_ref()).to_owned();
+        let grpc = |expect: &Self| {
+            expect
+                .grpc_status
+                .as_ref()
+                .map_or("OK", |name| name.get_ref())
+                .to_owned()
+        };
         self.is_only_within() || (self.statuses() == other.statuses() && grpc(self) == grpc(other))
     }
 
@@ -75,20 +81,27 @@ impl Call<'_> {
                     let help = "use lower-case letters, digits and `_`";
                     return Err(self.contract.file.invalid_with(from.span(), message, help));
                 }
-                let span = from.span();
                 let origin = from
                     .get_ref()
                     .origin()
                     .map_err(|reason| self.invalid(from.span(), reason))?;
                 if let Origin::Regex(pattern) = &origin {
-                    self.verify_pattern(("regex", span.clone()), pattern)?;
+                    self.verify_pattern(("regex", from.span()), pattern)?;
                 }
-                Ok(Capture {
+                let capture = Capture {
                     name: name.clone(),
                     slot: 0,
                     from: origin,
                     encoding: Encoding::default(),
-                })
+                };
+                let alone = Expectation {
+                    take: vec![capture.clone()],
+                    ..Expectation::default()
+                };
+                alone
+                    .compile()
+                    .map_err(|error| self.invalid(from.span(), error.to_string()))?;
+                Ok(capture)
             })
             .collect()
     }
@@ -223,7 +236,11 @@ impl Call<'_> {
             });
         }
         if let Some(json) = &expect.json_contains {
-            rules.push(BodyRule::JsonPart(self.expected_json("json_contains", json, filling)?));
+            rules.push(BodyRule::JsonPart(self.expected_json(
+                "json_contains",
+                json,
+                filling,
+            )?));
         }
         if let Some(json) = &expect.json_not_contains {
             rules.push(BodyRule::JsonNotContains(self.expected_json(
@@ -306,7 +323,10 @@ impl Call<'_> {
         for text in several(expect.contains.as_ref()) {
             rules.push(BodyRule::Contains(filling.fill(&text, Context::Text)?));
         }
-        let lines = expect.builtin.as_ref().and_then(|builtin| builtin.html_lines.as_ref());
+        let lines = expect
+            .builtin
+            .as_ref()
+            .and_then(|builtin| builtin.html_lines.as_ref());
         for text in several(lines) {
             rules.push(BodyRule::HtmlLine(filling.fill(&text, Context::Text)?));
         }

@@ -15,13 +15,14 @@ pub(crate) use placeholders::{Bindings, BoundValue, Context, PlaceholderValues, 
 pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use crate::ConfigError;
-use crate::error::io_reason;
 use crate::contract::Contract;
 use crate::contract::source::SourceToml;
 use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
+use crate::format::error::io_reason;
 use crate::format::suggestion::suggest;
+use crate::format::template::{Piece, parse};
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -71,7 +72,9 @@ impl Contract {
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
             let help = "add `http`, such as \"GET /items/{id}\", or `grpc` or `websocket`";
-            return Err(self.file.invalid_with(call.span(), "the request is missing", help));
+            return Err(self
+                .file
+                .invalid_with(call.span(), "the request is missing", help));
         }
         let Some(expect) = &own.expect else {
             let help = "add it, such as `expect.status = 200`";
@@ -90,6 +93,24 @@ impl Contract {
             written: own,
             span: call.span(),
         })
+    }
+}
+
+impl Contract {
+    /// Values that nothing uses are mistakes.
+    pub(crate) fn verify_used(
+        &self,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
+        used: &BTreeSet<String>,
+    ) -> Result<(), ConfigError> {
+        match own.iter().find(|(name, _)| !used.contains(*name)) {
+            Some((name, source)) => Err(self.file.invalid_with(
+                source.span(),
+                format!("`with.{name}` is not used"),
+                format!("no text has the placeholder `{{{name}}}`"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -200,15 +221,7 @@ impl Call<'_> {
             let (request, _) = self.build(protocol, &filling)?;
             self.script(&request, &filling)?;
         }
-        let used = filling.used();
-        match own.iter().find(|(name, _)| !used.contains(*name)) {
-            Some((name, source)) => Err(self.contract.file.invalid_with(
-                source.span(),
-                format!("`with.{name}` is not used"),
-                format!("no text has the placeholder `{{{name}}}`"),
-            )),
-            None => Ok(()),
-        }
+        self.contract.verify_used(own, &filling.used())
     }
 
     /// The request and the expected reply.
@@ -217,6 +230,7 @@ impl Call<'_> {
         protocol: Protocol,
         filling: &PlaceholderValues<'_>,
     ) -> Result<(Request, Expectation), ConfigError> {
+        filling.verify_references(self.with())?;
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
                 let request = self.http_request(filling)?;
@@ -250,31 +264,47 @@ impl Call<'_> {
         let text = http.get_ref();
         // The text as it is in the file: older placeholders were brought to today's form.
         let file = &self.contract.file;
-        let written = file.text.get(http.span()).map_or(text.as_str(), |quoted| quoted.trim_matches(['"', '\'']));
+        let written = file
+            .text
+            .get(http.span())
+            .map_or(text.as_str(), |quoted| quoted.trim_matches(['"', '\'']));
         let refused = |help: &str| {
             let message = format!("`http` is \"{written}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
-        if let Some(request) = text.strip_suffix(" HTTP/1.1").or_else(|| text.strip_suffix(" HTTP/2")) {
+        if let Some(request) = text
+            .strip_suffix(" HTTP/1.1")
+            .or_else(|| text.strip_suffix(" HTTP/2"))
+        {
             return refused(&format!("the protocol is set by a suite: write `{request}`"));
         }
         let Some((method, path)) = text.split_once(' ') else {
             return refused("give method and path, such as `GET /items/{id}`");
         };
-        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if method.is_empty()
+            || !method
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return refused(&format!(
+            let file = &self.contract.file;
+            let at = file.part_of_text(&http.span(), text, &(0..method.len()));
+            let help = format!(
                 "methods are case-sensitive: write `{}`",
-                written.replacen(method, &method.to_ascii_uppercase(), 1)
-            ));
+                method.to_ascii_uppercase()
+            );
+            return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");
         }
         if !path.starts_with(['/', '{']) {
-            return refused(&format!("a path starts with `/`: write `{method} /{}`", path.trim()));
+            return refused(&format!(
+                "a path starts with `/`: write `{method} /{}`",
+                path.trim()
+            ));
         }
         let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
@@ -312,7 +342,10 @@ impl Call<'_> {
         .collect();
         if let [(first, _), (second, span), ..] = given.as_slice() {
             let message = format!("`{first}` and `{second}`: a request has one body");
-            return Err(self.contract.file.invalid_with(span.clone(), message, "remove one of them"));
+            return Err(self
+                .contract
+                .file
+                .invalid_with(span.clone(), message, "remove one of them"));
         }
         if let Some(json) = &written.json {
             let body = filling.json(json, false)?;
@@ -372,7 +405,8 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
-        let path = filling.target((&span, path))?;
+        let written = path;
+        let path = filling.target((&span, written))?;
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
@@ -380,14 +414,21 @@ impl Call<'_> {
                 sent.escape_ascii()
             )));
         }
-        match sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
-            None => Ok(path),
-            Some(b' ') => Err(at("the path has a space: write `%20`".to_owned())),
-            Some(byte) => Err(at(format!(
-                "the path has `{}`: write `%{byte:02X}`",
-                byte.escape_ascii()
-            ))),
+        if sent.iter().all(u8::is_ascii_graphic) {
+            return Ok(path);
         }
+        let pieces = parse(written).unwrap_or_default();
+        let wrong = pieces.into_iter().find_map(|piece| match piece {
+            Piece::Text(text) => text.chars().find(|letter| !letter.is_ascii_graphic()),
+            Piece::Reference(_) | Piece::Formula(_) => None,
+        });
+        let Some(wrong) = wrong else {
+            return Err(at(format!("`{}` is not a path", sent.escape_ascii())));
+        };
+        let encoded = prony_load::escape::path(wrong.encode_utf8(&mut [0; 4]).as_bytes());
+        let help = format!("write `{encoded}`");
+        let file = &self.contract.file;
+        Err(file.invalid_with(span, format!("`{}` in the path", wrong.escape_debug()), help))
     }
 
     /// The headers of the call, with their placeholders filled.

@@ -73,7 +73,14 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
+        let letters =
+            |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
+        let plain = letters("A").map_err(|reason| match letters("1") {
+            Ok(_) => {
+                "a number of a message cannot differ between requests: set it in the workload".to_owned()
+            }
+            Err(_) => reason,
+        })?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);
@@ -98,10 +105,16 @@ pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, 
         .map_err(|error| {
             let reason = error.to_string();
             let name = kind.full_name();
-            match reason.strip_prefix("unrecognized field name '").and_then(|rest| rest.strip_suffix('\'')) {
+            match reason
+                .strip_prefix("unrecognized field name '")
+                .and_then(|rest| rest.strip_suffix('\''))
+            {
                 Some(field) => {
                     let fields: Vec<_> = kind.fields().collect();
-                    let help = crate::format::suggest(fields.iter().map(prost_reflect::FieldDescriptor::name), field);
+                    let help = crate::format::suggest(
+                        fields.iter().map(prost_reflect::FieldDescriptor::name),
+                        field,
+                    );
                     format!("`{name}` has no field `{field}`: {help}")
                 }
                 None => format!("it is not a `{name}`: {reason}"),

@@ -3,20 +3,20 @@
 //! Its steps have the format of a contract's operations and become a contract with one workload, so that both follow the
 //! same rules.
 
-use crate::format::{FileKind, SourceFile};
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
     CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, Status, StepToml, TableToml, WorkloadToml,
 };
-use crate::ConfigError;
-use crate::contract::Contract;
+use crate::format::{FileKind, SourceFile};
+use crate::format::{Spanned, SpannedValue};
+use crate::load_table::LoadToml;
 use prony_load::{Limits, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::SystemTime;
-use crate::format::{Spanned, SpannedValue};
-use crate::load_table::LoadToml;
 
 /// A sequence of requests for `prony load --sequence`.
 #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
@@ -52,14 +52,18 @@ pub struct SequenceFile {
 impl SequenceFile {
     /// Reads a file of steps.
     pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ConfigError> {
-        let file = SourceFile::read(path)?;
+        Self::of(SourceFile::read(path)?, protocol)
+    }
+
+    /// The same, from the text of the file.
+    pub(crate) fn of(file: SourceFile, protocol: Protocol) -> Result<Self, ConfigError> {
         let written: SequenceToml = file.parse(FileKind::Sequence)?;
         if written.step.is_empty() {
             let help = "add at least one, with `http = \"GET /path\"`";
             return Err(file.invalid_with(0..0, "the file has no `[[step]]`", help));
         }
         let steps = written.step.len() as u64;
-        let contract = contract(path, file, written)?;
+        let contract = contract(file, written)?;
         let workload = contract.workload(NAME, protocol)?;
         let rows = workload
             .parameters
@@ -91,7 +95,7 @@ impl SequenceFile {
 /// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
+fn contract(file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -101,11 +105,20 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         let excluded = [
             ("operation", call.operation.as_ref().map(Spanned::span)),
             ("retry_for", call.retry_for.map(|_| span.clone())),
-            ("within", expect.filter(|expect| expect.get_ref().within.is_some()).map(Spanned::span)),
+            (
+                "within",
+                expect
+                    .filter(|expect| expect.get_ref().within.is_some())
+                    .map(Spanned::span),
+            ),
         ];
         if let Some((key, span)) = excluded.into_iter().find_map(|(key, span)| Some((key, span?))) {
             let message = format!("`{key}` belongs to contracts: a file of steps has none");
-            let help = if key == "operation" { "write the request as `http`" } else { "remove it" };
+            let help = if key == "operation" {
+                "write the request as `http`"
+            } else {
+                "remove it"
+            };
             return Err(file.invalid_with(span, message, help));
         }
         // A step without a name is named after its request.
@@ -135,7 +148,7 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
         cookies: written.cookies,
         load: Spanned::new(0..0, load),
     };
-    let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
+    let folder = file.path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
     let written = ContractToml {
         jwt: written.jwt,

@@ -114,7 +114,7 @@ impl TestbedFile {
         Self::of(&SourceFile::new(path, text))
     }
 
-    fn of(source: &SourceFile) -> Result<Self, ConfigError> {
+    pub(crate) fn of(source: &SourceFile) -> Result<Self, ConfigError> {
         let written: TestbedToml = source.parse(FileKind::Testbed)?;
         let ssh = written
             .ssh

@@ -2,11 +2,11 @@
 
 pub(super) mod result;
 
+use crate::colour::{self, Paint, RED};
 use crate::text::{duration, sparkline};
 use prony_load::{Job, WarmUp};
 use prony_records::{Event, Interval, Phase};
 use prony_runner::{number, percent_down};
-use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
 /// Maximum number of intervals in the sparkline.
@@ -39,7 +39,7 @@ impl View {
         };
         Self {
             terminal: std::io::stderr().is_terminal(),
-            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            colour: colour::is_allowed(),
             total_s: (job.limits.requests.is_none())
                 .then(|| warm_up.saturating_add(job.phases.measurement_ns) as f64 / 1e9),
             recent: Vec::with_capacity(BARS),
@@ -153,7 +153,7 @@ fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> Strin
         }
         line.push_str(&" ".repeat(gap));
         if alarming && place == SUCCESS {
-            let _ = write!(line, "\x1b[31m{text}\x1b[0m");
+            line.push_str(&Paint(true).with(RED, text));
         } else {
             line.push_str(text);
         }

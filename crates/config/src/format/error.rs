@@ -1,8 +1,8 @@
 //! Errors of files and of queries about them.
 
-use crate::format::Diagnostics;
+use super::{Diagnostic, Diagnostics};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error in the files of a project, or in a query about them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,20 @@ pub enum ConfigError {
     /// A plan without any trial.
     #[error("nothing to run: {0}")]
     Empty(String),
+}
+
+impl ConfigError {
+    /// The errors as those of files. `file`: the file that was read.
+    pub fn into_diagnostics(self, file: &Path) -> Diagnostics {
+        match self {
+            Self::Files(found) => found,
+            Self::Unreadable { path, reason } => Diagnostics(vec![Diagnostic::of_file(
+                &path,
+                format!("the file cannot be read: {reason}"),
+            )]),
+            other => Diagnostics(vec![Diagnostic::of_file(file, other.to_string())]),
+        }
+    }
 }
 
 /// Why a file cannot be read, after the name of the file.
