@@ -250,7 +250,8 @@ impl<'a> Validator<'a> {
                 .is_some_and(|least| least > 0)
                 && text.is_empty()
             {
-                self.fault(place.span.clone(), format!("{key} an empty text"), None);
+                let empty = if key.is_item { "an empty text" } else { "empty" };
+                self.fault(place.span.clone(), format!("{key} {empty}"), None);
             }
             return;
         }
@@ -526,15 +527,14 @@ impl<'a> Validator<'a> {
             format!("`{}`", place.key.name)
         };
         let root = self.root;
-        let is_list_of_tables = property.is_some_and(|property| {
-            resolved(root, property)
-                .get("items")
-                .is_some_and(|items| types_of(root, items) == ["object"])
-        });
-        let name = if is_file && is_list_of_tables {
-            format!("[[{name}]]")
-        } else {
-            name.to_owned()
+        let has = |keyword: &str| property.and_then(|property| resolved(root, property).get(keyword));
+        let has_tables =
+            |keyword: &str| has(keyword).is_some_and(|inner| types_of(root, inner) == ["object"]);
+        let name = match is_file {
+            true if has_tables("items") => format!("[[{name}]]"),
+            true if has_tables("additionalProperties") => format!("[{name}.NAME]"),
+            true if has("properties").is_some() => format!("[{name}]"),
+            _ => name.to_owned(),
         };
         let about = property
             .and_then(|property| {
@@ -821,7 +821,12 @@ fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> 
         DeValue::String(text) if takes("boolean") && matches!(text.as_ref(), "true" | "false") => {
             Some(text.to_string())
         }
-        DeValue::String(text) if is_list_of("string") && !takes("object") && !takes("string") => {
+        DeValue::String(text)
+            if is_list_of("string")
+                && !takes("object")
+                && !takes("string")
+                && give_of(root, schema).is_none() =>
+        {
             Some(format!("[\"{}\"]", excerpt(text)))
         }
         DeValue::Integer(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),

@@ -51,7 +51,8 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
             } => {
-                format!("it has {len} values, and the header line {expected_len}")
+                let noun = if *len == 1 { "value" } else { "values" };
+                format!("it has {len} {noun}, and the header line has {expected_len}")
             }
             csv::ErrorKind::Utf8 { .. } => "it is not a text in UTF-8".to_owned(),
             _ => error.to_string(),

@@ -199,7 +199,7 @@ fn loads() {
         ),
         (
             "{ kind = \"closed\", connections = [8, 0] }",
-            "6:45-46 `connections` is 0: give at least 1",
+            "6:45-46 `connections` has 0: give at least 1",
         ),
         (
             "{ kind = \"closed\", connections = [8, 16, 8] }",
@@ -207,11 +207,11 @@ fn loads() {
         ),
         (
             "{ kind = \"closed\", connections = [8, \"many\"] }",
-            "6:45-51 `connections` is the text \"many\": give a whole number",
+            "6:45-51 `connections` has the text \"many\": give a whole number",
         ),
         (
             "{ kind = \"closed\", connections = \"many\" }",
-            "6:41-47 `connections` is the text \"many\": give a whole number or a list",
+            "6:41-47 `connections` is the text \"many\": give a whole number or a list of whole numbers",
         ),
         (
             "{ kind = \"closed\", connections = \"8\" }",
@@ -235,7 +235,7 @@ fn loads() {
         ),
         (
             "{ kind = \"open\", rate = [5, 0], connections = 1 }",
-            "6:36-37 `rate` is 0: give a number above 0",
+            "6:36-37 `rate` has 0: give a number above 0",
         ),
         (
             "{ kind = \"open\", rate = 5, to = 9, connections = 1 }",
@@ -245,7 +245,7 @@ fn loads() {
             "{ kind = \"users\", rate = 5, requests_per_user = 0 }",
             "6:56-57 `requests_per_user` is 0: give at least 1",
         ),
-        ("5", "6:8-9 `load` is the number 5: give a table"),
+        ("5", "6:8-9 `load` is the number 5: give a table with `kind`"),
     ];
     compare(cases.map(|(to, expected)| (with(closed, to), expected)));
 }

@@ -262,8 +262,14 @@ impl Call<'_> {
             .as_ref()
             .expect("invariant: the call speaks HTTP");
         let text = http.get_ref();
+        // The text as it is in the file: older placeholders were brought to today's form.
+        let file = &self.contract.file;
+        let written = file
+            .text
+            .get(http.span())
+            .map_or(text.as_str(), |quoted| quoted.trim_matches(['"', '\'']));
         let refused = |help: &str| {
-            let message = format!("`http` is \"{text}\"");
+            let message = format!("`http` is \"{written}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
         if let Some(request) = text
