@@ -85,7 +85,7 @@ impl FileKind {
             "backing.toml" | "companion.toml" => Some(Self::Backing),
             "prony.toml" => Some(Self::Project),
             "testbed.toml" | "lab.toml" => Some(Self::Testbed),
-            name if !Path::new(name).extension().is_some_and(|extension| extension == "toml") => None,
+            name if Path::new(name).extension().is_none_or(|extension| extension != "toml") => None,
             _ if folder == Some("testbeds") => Some(Self::Testbed),
             _ if folder == Some("suites") => Some(Self::Suite),
             _ if begins("[[group]]") => Some(Self::Suite),

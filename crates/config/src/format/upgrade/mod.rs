@@ -31,6 +31,10 @@ pub(super) fn upgrade(kind: FileKind, tree: &mut DeTable<'_>, schema: Option<&Va
         FileKind::Testbed => testbed::upgrade(tree, &mut edits),
         FileKind::Project => testbed::upgrade_project(tree, &mut edits),
     }
+    // Tables that have just got their current names may contain keys with former names.
+    if let Some(schema) = schema {
+        aliases::rename(schema, tree, &mut edits);
+    }
     edits
 }
 
