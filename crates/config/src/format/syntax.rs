@@ -43,11 +43,6 @@ fn line_of(text: &str, at: usize) -> Range<usize> {
 fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str) -> Fault {
     let of_line = &text[line.clone()];
     let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
-    let fault = |span: Range<usize>, message: String, help: &str| Fault {
-        span,
-        message,
-        help: (!help.is_empty()).then(|| help.to_owned()),
-    };
     if matches!(what, "key with no value" | "invalid unquoted key")
         && let Some((key, _)) = of_line.split_once(':')
         && key
@@ -98,6 +93,25 @@ fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str)
                 &format!("close it with `{mark}`"),
             )
         }
+        "string values must be quoted" => unquoted(text, line, span),
+        _ if what.starts_with("invalid ") && !what.ends_with("key") && !what.ends_with("string") => {
+            unquoted(text, line, span)
+        }
+        _ => of_a_mark(text, line, span, what),
+    }
+}
+
+fn fault(span: Range<usize>, message: String, help: &str) -> Fault {
+    Fault {
+        span,
+        message,
+        help: (!help.is_empty()).then(|| help.to_owned()),
+    }
+}
+
+/// A mark of the syntax that is missing, or one too many.
+fn of_a_mark(text: &str, line: &Range<usize>, span: Range<usize>, what: &str) -> Fault {
+    match what {
         "unclosed array" => fault(span, "a list is not closed".to_owned(), "close it with `]`"),
         "unclosed inline table" => fault(span, "a table is not closed".to_owned(), "close it with `}`"),
         "unclosed table" => fault(
@@ -138,10 +152,6 @@ fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str)
         }
         "missing assignment between key-value pairs" => {
             fault(span, "`=` is missing".to_owned(), "write `key = value`")
-        }
-        "string values must be quoted" => unquoted(text, line, span),
-        _ if what.starts_with("invalid ") && !what.ends_with("key") && !what.ends_with("string") => {
-            unquoted(text, line, span)
         }
         other => fault(span, other.to_owned(), ""),
     }
