@@ -1,6 +1,7 @@
 //! `prony new contract`: drafts from every kind of source, checked against a running server.
 
 use crate::common::CommandOutput;
+use crate::schemas;
 use axum::extract::{Json, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -118,7 +119,9 @@ impl Project {
     fn drafted(&self, arguments: &[&str]) -> String {
         let ended = self.prony(&[&["new", "contract", "mine"], arguments].concat());
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        std::fs::read_to_string(self.0.path().join("contracts/mine/contract.toml")).expect("a contract")
+        let file = self.0.path().join("contracts/mine/contract.toml");
+        schemas::is_valid(&file);
+        std::fs::read_to_string(file).expect("a contract")
     }
 
     /// A valid shop passes, and one with other replies fails.

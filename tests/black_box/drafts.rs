@@ -118,7 +118,6 @@ impl Project {
         let file = self.contract(other).join("contract.toml");
         let text = fs::read_to_string(&file).expect("the contract");
         let text = text
-            .replacen(&format!("name = \"{name}\""), &format!("name = \"{other}\""), 1)
             .replace("status = 2", "status = 3")
             .replace("status = 4", "status = 5");
         fs::write(file, text).expect("the contract");

@@ -38,6 +38,7 @@ mod otlp;
 mod ports;
 mod resume;
 mod run;
+mod schemas;
 mod server;
 mod shared_starts;
 mod shopfront;

@@ -1,6 +1,7 @@
 //! `prony new service` creates a folder that works unchanged; `prony list services` lists services and their replies.
 
 use crate::common::Checkout;
+use crate::schemas;
 
 #[test]
 fn a_new_service_has_its_name_everywhere() {
@@ -10,12 +11,19 @@ fn a_new_service_has_its_name_everywhere() {
         let made = checkout.prony(&["new", "service", &name]);
         assert_eq!(made.code, Some(0), "{made:?}");
         let folder = checkout.path(&format!("services/{name}"));
-        let text = std::fs::read_to_string(folder.join("service.toml")).expect("a service.toml");
-        assert!(
-            text.starts_with(&format!("name = \"{name}\"")) && !text.contains("NAME"),
-            "{text}"
-        );
+        schemas::is_valid(&folder.join("service.toml"));
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let file = entry.expect("an entry").path();
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(!text.contains("NAME"), "{}: {text}", file.display());
+        }
+        assert!(made.out.contains(&format!("prony check {name}")), "{made:?}");
     }
+    // They need toolchains that prony ships.
+    std::fs::remove_file(checkout.path("services/toolchains.toml")).expect("it is there");
+    let listed = checkout.prony(&["list", "services", "--json", "--contract", "hello"]);
+    let services = listed.json()["services"].as_array().map(Vec::len);
+    assert_eq!(services, Some(6), "{listed:?}");
 }
 
 #[test]

@@ -311,12 +311,7 @@ fn a_testbed_file_that_is_wrong_is_told_by_its_line() {
     ] {
         let ended = prony(&checkout, &arguments);
         assert_eq!(ended.code, Some(2), "{ended:?}");
-        assert!(
-            ended
-                .err
-                .contains("no host `apps`"),
-            "{ended:?}"
-        );
+        assert!(ended.err.contains("no host `apps`"), "{ended:?}");
     }
     checkout.write("testbed.toml", &PIPES.replace("cpus = \"0\"", "cpus = \"4095\""));
     let ended = prony(&checkout, &["testbed", "check", "--testbed", "testbed.toml"]);

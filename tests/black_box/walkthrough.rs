@@ -1,6 +1,7 @@
 //! Runs README's walkthrough from an empty folder to a ranking exactly as written; and `prony init`.
 
 use crate::common::CommandOutput;
+use crate::schemas;
 use crate::skip::skipped;
 use std::path::Path;
 use std::process::Command;
@@ -88,6 +89,11 @@ fn a_project_is_made_once_and_changes_nothing() {
         std::fs::read_to_string(path("go.mod")).expect("a file"),
         "module mine\n"
     );
+    for file in ["prony.toml", "services/go-mine/service.toml", "suites/mine.toml"] {
+        schemas::is_valid(&path(file));
+    }
+    let kinds = std::fs::read_dir(path("schemas/1")).expect("schemas");
+    assert_eq!(kinds.count(), 8);
     let again = shell(folder.path(), "prony init");
     assert!(
         again.code == Some(2) && again.err.contains("already exists"),

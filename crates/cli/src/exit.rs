@@ -83,7 +83,9 @@ pub(crate) fn files_of(error: &anyhow::Error) -> Option<Diagnostics> {
             return files_of(inner);
         }
         match (cause.downcast_ref(), cause.downcast_ref()) {
-            (Some(CommandError::Files(found)), _) | (_, Some(ConfigError::Files(found))) => Some(found.clone()),
+            (Some(CommandError::Files(found)), _) | (_, Some(ConfigError::Files(found))) => {
+                Some(found.clone())
+            }
             _ => None,
         }
     })?;

@@ -163,10 +163,7 @@ fn bad_input_exits_with_code_2() {
             vec!["check", "--url", url, "nothing"],
             "no contract `nothing`: known contracts are account, catalog, echo, events, fortunes, hello,",
         ),
-        (
-            vec!["check", "--url", url, own],
-            "error: unknown key `titel`",
-        ),
+        (vec!["check", "--url", url, own], "error: unknown key `titel`"),
         (
             vec!["check", "--url", "ftp://127.0.0.1:9", "hello"],
             "http and https here, not ftp",

@@ -200,7 +200,10 @@ fn references_between_files_are_validated() {
     );
     let suite = SUITE.replace("\"hello\"", "\"hello\"\nworkload = \"helo\"");
     project.write("suites/mine.toml", &suite.replace("[\"mine\"]", "[\"mime\"]"));
-    project.write("services/mine/service.toml", &SERVICE.replace("\"hello\"", "\"helo\""));
+    project.write(
+        "services/mine/service.toml",
+        &SERVICE.replace("\"hello\"", "\"helo\""),
+    );
     project.write("prony.toml", "testbed = \"none.toml\"\n");
     let output = project.prony("validate");
     assert_ended(&output, 2);
@@ -265,7 +268,10 @@ fn schemas_are_printed_and_written() {
         let output = project.prony(&format!("schema {kind}"));
         assert_ended(&output, 0);
         let schema = json_of(&output);
-        assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#", "{kind}");
+        assert_eq!(
+            schema["$schema"], "http://json-schema.org/draft-07/schema#",
+            "{kind}"
+        );
         assert_eq!(schema["properties"]["format"]["const"], 1, "{kind}");
     }
     assert_ended(&project.prony("schema"), 2);
@@ -274,7 +280,10 @@ fn schemas_are_printed_and_written() {
     assert_ended(&first, 0);
     assert_eq!(out(&first).lines().count(), 8, "{}", out(&first));
     assert_contains(&out(&first), "schemas/1/suite.json: written\n");
-    assert_eq!(project.read("schemas/1/suite.json"), out(&project.prony("schema suite")));
+    assert_eq!(
+        project.read("schemas/1/suite.json"),
+        out(&project.prony("schema suite"))
+    );
     project.write("schemas/1/suite.json", "{}");
     let again = project.prony("schema --write schemas");
     assert_eq!(out(&again), "schemas/1/suite.json: written\n");
@@ -287,11 +296,18 @@ fn files_are_upgraded_in_place() {
     let project = Project::new();
     let private = std::fs::Permissions::from_mode(0o640);
     std::fs::set_permissions(project.path("suites/mine.toml"), private).expect("set");
-    let listed = || ["services", "suites", "contracts"].map(|what| out(&project.prony(&format!("list {what} --json"))));
+    let listed = || {
+        ["services", "suites", "contracts"].map(|what| out(&project.prony(&format!("list {what} --json"))))
+    };
     let before = listed();
     let check = project.prony("upgrade-files --check");
     assert_ended(&check, 3);
-    let names = ["prony.toml", "sequences/items.toml", "services/mine/service.toml", "suites/mine.toml"];
+    let names = [
+        "prony.toml",
+        "sequences/items.toml",
+        "services/mine/service.toml",
+        "suites/mine.toml",
+    ];
     let lines = |word: &str| names.map(|name| format!("{name}: {word}\n")).concat();
     assert_eq!(out(&check), lines("not current"));
     assert_eq!(project.read("services/mine/service.toml"), SERVICE);
@@ -299,11 +315,19 @@ fn files_are_upgraded_in_place() {
     assert_ended(&output, 0);
     assert_eq!(out(&output), lines("upgraded"));
     let service = project.read("services/mine/service.toml");
-    for part in ["# A service of this project.\n", "# only one\n", "format = 1\n", "kind = \"processes\"\n"] {
+    for part in [
+        "# A service of this project.\n",
+        "# only one\n",
+        "format = 1\n",
+        "kind = \"processes\"\n",
+    ] {
         assert_contains(&service, part);
     }
     assert_contains(&project.read("suites/mine.toml"), "duration = \"2s\" # short\n");
-    let mode = std::fs::metadata(project.path("suites/mine.toml")).expect("there").permissions().mode();
+    let mode = std::fs::metadata(project.path("suites/mine.toml"))
+        .expect("there")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o640);
     let left: Vec<String> = files_in(&project.path("suites"));
     assert_eq!(left, ["mine.toml"]);
@@ -321,7 +345,9 @@ fn files_are_upgraded_in_place() {
 fn files_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
-    entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| name(entry).to_string_lossy().into_owned())
+        .collect()
 }
 
 #[test]

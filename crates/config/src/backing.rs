@@ -260,10 +260,15 @@ impl BackingDefinition {
         };
         let Some(value) = self.env.get(name) else {
             let allowed = suggest(self.env.keys().map(String::as_str), name);
-            return Err(format!("`{}` does not export `{name}`: {allowed}", self.name));
+            return Err(format!("`{}` has no variable `{name}`: {allowed}", self.name));
         };
         let number = value.parse();
-        number.map_err(|_| format!("`{name}` of `{}` is `{value}`, which is not a number", self.name))
+        number.map_err(|_| {
+            format!(
+                "`{name}` of `{}` is \"{value}\", which is not a number",
+                self.name
+            )
+        })
     }
 
     /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.

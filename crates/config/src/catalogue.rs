@@ -163,9 +163,8 @@ impl Catalogue {
     /// Verifies what a contract says about backing services.
     pub(crate) fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
-            let at = |key: &str, reason: &str| {
-                Err(contract.backing_service_error(wanted.name(), key, reason))
-            };
+            let at =
+                |key: &str, reason: &str| Err(contract.backing_service_error(wanted.name(), key, reason));
             if let Some(error) = self.error_of(FileKind::Backing, wanted.uses()) {
                 return Err(error.clone());
             }
@@ -186,7 +185,7 @@ impl Catalogue {
                 let allowed = suggest(backing_service.settings.keys().map(String::as_str), unknown);
                 return at(
                     unknown,
-                    &format!("`{}` has no such setting: {allowed}", backing_service.name),
+                    &format!("`{}` has no setting `{unknown}`: {allowed}", backing_service.name),
                 );
             }
             for during in contract.during() {
@@ -200,7 +199,8 @@ impl Catalogue {
                         )),
                     });
                     if let Err(reason) = bound {
-                        return at("use", &format!("during `{}`: {reason}", during.name()));
+                        let (message, help) = reason.split_once(": ").unwrap_or((&reason, "give a number"));
+                        return Err(contract.connections_error(during.name(), message, help));
                     }
                 }
             }
@@ -242,7 +242,7 @@ impl Catalogue {
         let glob = |text: &str| {
             Glob::new(text)
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| unknown(format!("it is not a pattern: {error}")))
+                .map_err(|error| unknown(format!("it is not a pattern: {}", error.kind())))
         };
         let names = glob(name)?;
         let variants = variant.map(glob).transpose()?;

@@ -8,7 +8,6 @@
 mod backing;
 mod catalogue;
 pub mod contract;
-mod error;
 pub mod format;
 pub mod import;
 pub mod input;
@@ -24,7 +23,7 @@ mod verify;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::{BrokenDefinition, Catalogue};
-pub use error::ConfigError;
+pub use format::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{

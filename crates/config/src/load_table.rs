@@ -1,4 +1,4 @@
-//! The table of a load, as workloads of contracts and groups of suites have it: `{ kind = "closed", connections = 64 }`.
+//! The table of a load, `{ kind = "closed", connections = 64 }`: of a workload of a contract, and of a group of a suite.
 
 use crate::ConfigError;
 use crate::format::{SourceFile, Spanned};
@@ -104,7 +104,7 @@ pub(crate) enum LoadToml<C = NonZeroU32, R = Rate> {
     },
 }
 
-/// `{ to = 40, over = "30s" }`: from then on the rate stays.
+/// A rate that changes evenly, and stays from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { to = 40, over = \"30s\" }"))]
@@ -115,7 +115,7 @@ pub(crate) struct RampToml {
     over: PositiveDuration,
 }
 
-/// `{ by = 500, every = "10s" }`: without an end.
+/// A rate that rises in steps, without an end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { by = 500, every = \"10s\" }"))]
@@ -246,7 +246,9 @@ impl<'de, C: Deserialize<'de>, R: Deserialize<'de>> Deserialize<'de> for LoadTom
                 rate: rate?,
                 ramp: keys.ramp,
                 spacing: keys.spacing,
-                requests_per_user: keys.requests_per_user.ok_or_else(|| missing("requests_per_user"))?,
+                requests_per_user: keys
+                    .requests_per_user
+                    .ok_or_else(|| missing("requests_per_user"))?,
                 think: keys.think,
                 max_users: keys.max_users,
             },
@@ -358,7 +360,9 @@ fn whole_rooms(
     connections: &Spanned<NonZeroU32>,
     room_size: Option<&Spanned<NonZeroU32>>,
 ) -> Result<Option<u32>, LoadFault> {
-    let Some(room_size) = room_size else { return Ok(None) };
+    let Some(room_size) = room_size else {
+        return Ok(None);
+    };
     let (all, one) = (connections.get_ref().get(), room_size.get_ref().get());
     let rest = all % one;
     if rest == 0 {
@@ -390,12 +394,17 @@ mod tests {
         let source = SourceFile::new(Path::new("f.toml"), format!("load = {text}"));
         let file: Result<File, ConfigError> = source.parse(FileKind::Sequence);
         let file = file.map_err(|error| error.to_string())?;
-        file.load.into_inner().resolve(&source).map_err(|error| error.to_string())
+        file.load
+            .into_inner()
+            .resolve(&source)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
     fn arriving_users_ramp_up() {
-        let load = read(r#"{ kind = "users", rate = 4, ramp = { to = 40, over = "30s" }, requests_per_user = 100 }"#);
+        let load = read(
+            r#"{ kind = "users", rate = 4, ramp = { to = 40, over = "30s" }, requests_per_user = 100 }"#,
+        );
         let Ok(Load::Users {
             arrival,
             requests_per_user: 100,
@@ -410,8 +419,15 @@ mod tests {
 
     #[test]
     fn a_rate_rises_in_steps() {
-        let load = read(r#"{ kind = "open", rate = 100, steps = { by = 50, every = "10s" }, connections = 8 }"#);
-        let Ok(Load::Open { arrival, backlog: 1_000_000, in_flight: 1, .. }) = load else {
+        let load =
+            read(r#"{ kind = "open", rate = 100, steps = { by = 50, every = "10s" }, connections = 8 }"#);
+        let Ok(Load::Open {
+            arrival,
+            backlog: 1_000_000,
+            in_flight: 1,
+            ..
+        }) = load
+        else {
             panic!("{load:?}")
         };
         assert_eq!(arrival.spacing, Spacing::Even);
@@ -428,7 +444,10 @@ mod tests {
             let source = SourceFile::new(Path::new("f.toml"), format!("load = {text}"));
             let file: File = source.parse(FileKind::Sequence).expect(text);
             let again = toml::to_string(file.load.get_ref()).expect(text);
-            assert_eq!(toml::from_str::<LoadToml>(&again).expect(text), file.load.into_inner());
+            assert_eq!(
+                toml::from_str::<LoadToml>(&again).expect(text),
+                file.load.into_inner()
+            );
         }
     }
 
@@ -481,7 +500,7 @@ mod tests {
             ),
             (
                 "{ connections = 1 }",
-                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind = \"closed\"`: closed, open or users",
+                "`load` has no `kind`\n  f.toml:1:8\n    1 | load = { connections = 1 }\n      |        ^^^^^^^^^^^^^^^^^^^ add `kind`: \"closed\", \"open\" or \"users\"",
             ),
         ] {
             let error = read(text).expect_err(text);

@@ -300,7 +300,7 @@ pub(crate) fn requirements(
     let mut requirements = Vec::new();
     for one in written {
         let requirement = Requirement::parse(one.get_ref()).ok_or_else(|| {
-            let message = format!("toolchain `{}` has another form", one.get_ref());
+            let message = format!("`toolchains` has \"{}\"", one.get_ref());
             source.invalid_with(one.span(), message, "write `name` or `name >= version`")
         });
         requirements.extend(faults.keep(requirement));
@@ -311,15 +311,20 @@ pub(crate) fn requirements(
 /// A regular expression of a file.
 pub(crate) fn regex(source: &SourceFile, written: &Spanned<String>) -> Result<Regex, ConfigError> {
     Regex::new(written.get_ref()).map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
         let message = format!("`{}` is not a regular expression", written.get_ref());
-        source.invalid_with(written.span(), message, reason)
+        source.invalid_with(written.span(), message, reason_of(&error))
     })
+}
+
+/// Why a text is not a regular expression; `None`: it is one.
+pub(crate) fn regex_error(pattern: &str) -> Option<String> {
+    Regex::new(pattern).err().map(|error| reason_of(&error))
+}
+
+fn reason_of(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

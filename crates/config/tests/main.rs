@@ -1,6 +1,6 @@
 //! Files that users write: contracts, catalogues and suites, and imports.
 
-//mod contract;
+mod contract;
 mod format;
 mod import;
 mod plan;

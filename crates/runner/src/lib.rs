@@ -77,7 +77,7 @@ pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
-pub use schema::{extended_schema, schema_of};
+pub use schema::{extended_schema, schema_of, write_missing_schemas};
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{

@@ -38,7 +38,11 @@ impl Checkout {
         };
         add(known_files(&self.root, 1));
         for folder in FOLDERS {
-            let depth = if folder == "services" { SERVICE_DEPTH } else { usize::MAX };
+            let depth = if folder == "services" {
+                SERVICE_DEPTH
+            } else {
+                usize::MAX
+            };
             add(known_files(&self.root.join(folder), depth));
         }
         if let Ok(Some(path)) = self.testbed()

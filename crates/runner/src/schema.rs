@@ -1,10 +1,13 @@
 //! The JSON Schemas of all kinds of files.
 
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use crate::project::Settings;
 use crate::testbed::TestbedToml;
 use prony_config::format::{FileKind, schema};
 use prony_config::schemas;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The schema of a kind of file with prony's extensions.
@@ -19,6 +22,23 @@ pub fn extended_schema(kind: FileKind) -> Arc<Value> {
 /// The schema of a kind of file for editors: JSON Schema draft 7.
 pub fn schema_of(kind: FileKind) -> Value {
     schema::published(&extended_schema(kind), &format!("prony: {kind}"))
+}
+
+/// Writes the schemas of these kinds into a project, unless they are there. Returns the files that were written.
+pub fn write_missing_schemas(root: &Path, kinds: &[FileKind]) -> Result<Vec<String>, CommandError> {
+    let mut written = Vec::new();
+    for kind in kinds {
+        let name = kind.schema_file();
+        let file = root.join(&name);
+        if file.exists() {
+            continue;
+        }
+        let cannot = || format!("cannot write {}", file.display());
+        std::fs::create_dir_all(file.parent().unwrap_or(root)).failed(cannot)?;
+        std::fs::write(&file, format!("{:#}\n", schema_of(*kind))).failed(cannot)?;
+        written.push(name);
+    }
+    Ok(written)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod builds;
 mod common;
+mod documents;
 mod fakes;
 mod golden;
 #[path = "../../check/tests/listening.rs"]
@@ -18,3 +19,4 @@ mod skip;
 #[path = "../../check/tests/toy.rs"]
 #[allow(dead_code, reason = "shared with the mutants, which need more of it")]
 mod toy;
+mod wrong;

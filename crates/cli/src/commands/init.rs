@@ -1,13 +1,14 @@
 //! `prony init`: creates a project in this folder, ready for its first run.
 
-use crate::commands::new::Language;
+use crate::commands::new::{Language, next_commands};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::{Context as _, anyhow};
-use prony_runner::PROJECT_FILE;
+use prony_config::format::{FORMAT, FileKind, schema_line};
+use prony_runner::{PROJECT_FILE, write_missing_schemas};
 use std::path::Path;
 
-/// Create a project in this folder: prony.toml, a service and a suite; existing files are not changed
+/// Create a project in this folder: prony.toml, a service, a suite, and schemas for editors; existing files are not changed
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Language of the first service [default: that of this folder, else the first that is installed]
@@ -17,11 +18,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const PROJECT: &str = "\
-# This folder is a prony project. Its contracts, suites and toolchains take precedence over those that prony ships.
-# store = \"runs.db\"                 # where runs are stored; default: .prony/store.db
-";
 
 /// Files that show which language a folder uses.
 const SIGNS: [(&str, Language); 6] = [
@@ -63,22 +59,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     language.write(&service, &name)?;
     put(&suite, &suite_of(&name))?;
+    let schemas = write_missing_schemas(&root, &FileKind::ALL)?;
     ignore(&root)?;
     // Written last: a folder that has this file is a complete project.
-    put(&root.join(PROJECT_FILE), PROJECT)?;
+    put(&root.join(PROJECT_FILE), &project())?;
     if args.json {
+        let mut files = vec![
+            PROJECT_FILE.to_owned(),
+            format!("services/{name}"),
+            "suites/mine.toml".to_owned(),
+        ];
+        files.extend(schemas);
         let made = serde_json::json!({
             "schema": prony_records::SCHEMA,
             "project": root,
             "service": name,
             "suite": "mine",
-            "files": [PROJECT_FILE, &format!("services/{name}"), "suites/mine.toml"],
+            "files": files,
         });
         print(&made.to_string())?;
         return Ok(Exit::Fine);
     }
+    let check = format!("prony check {name}");
+    let next = next_commands(&[
+        (&check, "check the service against its contract"),
+        ("prony run", "build, start, check, load and rank"),
+        ("prony validate", "after each change: find errors in all files"),
+    ]);
     print(&format!(
-        "{PROJECT_FILE}, services/{name}, suites/mine.toml\n\nNext:\n  prony check {name}     check the service against its contract\n  prony run              build, start, check, load and rank"
+        "{PROJECT_FILE}, services/{name}, suites/mine.toml, and schemas/ for editors\n\n{next}"
     ))?;
     Ok(Exit::Fine)
 }
@@ -92,16 +101,32 @@ fn language_of(root: &Path) -> Language {
         .map_or(Language::Node, |(_, language)| *language)
 }
 
-fn suite_of(service: &str) -> String {
+fn project() -> String {
+    let schema = schema_line(FileKind::Project, 0);
     format!(
-        "title = \"Mine\"\n\
-rounds = 5                       # fresh starts of each service\n\
-warm_up = \"1s\"\n\
-duration = \"2s\"\n\n\
-[[group]]\n\
-contract = \"hello\"\n\
-load = {{ kind = \"closed\", connections = 16 }}\n\
-services = [\"{service}/*\"]      # all its variants; add other services to compare with\n"
+        "{schema}\
+# This folder is a prony project. Its contracts, suites and toolchains take precedence over those that prony ships.
+format = {FORMAT}
+# store = \"runs.db\"                 # where runs are stored; default: .prony/store.db
+"
+    )
+}
+
+fn suite_of(service: &str) -> String {
+    let schema = schema_line(FileKind::Suite, 1);
+    format!(
+        "{schema}\
+format = {FORMAT}
+title = \"Mine\"
+rounds = 5                       # fresh starts of each service
+warm_up = \"1s\"
+duration = \"2s\"
+
+[[group]]
+contract = \"hello\"
+load = {{ kind = \"closed\", connections = 16 }}
+services = [\"{service}/*\"]      # all its variants; add other services to compare with
+"
     )
 }
 

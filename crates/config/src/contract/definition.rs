@@ -2,18 +2,18 @@
 
 use crate::ConfigError;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
-use crate::format::SourceFile;
-use crate::format::suggestion::suggest;
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::suggestion::suggest;
 use prony_load::{Load, Protocol};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
-use crate::format::Spanned;
 
 /// The definition of what a service must do.
 #[derive(Debug, Clone)]
@@ -52,7 +52,11 @@ pub struct OperationInfo {
 
 impl Contract {
     /// A contract without a file and a name; nothing in it has been tried out.
-    pub(crate) fn unnamed(folder: PathBuf, file: SourceFile, written: ContractToml) -> Result<Self, ConfigError> {
+    pub(crate) fn unnamed(
+        folder: PathBuf,
+        file: SourceFile,
+        written: ContractToml,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             name: String::new(),
             title: String::new(),
@@ -143,7 +147,18 @@ impl Contract {
         )
     }
 
-    /// An error at a key of `[backing_service.NAME]` or of its settings, or at the table if it has no such key.
+    /// An error at the limit of connections of an invariant.
+    pub(crate) fn connections_error(&self, invariant: &str, message: &str, help: &str) -> ConfigError {
+        let mut all = self.written.invariant.iter().map(Spanned::get_ref);
+        let limit = all
+            .find(|written| written.name == invariant)
+            .and_then(|written| written.max_connections.as_ref());
+        let span = limit.map(Spanned::span).unwrap_or_default();
+        self.file.invalid_with(span, message, help)
+    }
+
+    /// An error at a key of `[backing_service.NAME]` or of its settings, or at the table if it has no such key. The part of the
+    /// reason after a colon is what to do.
     pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ConfigError {
         let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
@@ -153,7 +168,11 @@ impl Contract {
             let uses = (key == "use").then(|| keys.uses.span());
             setting.or(seed).or(uses).unwrap_or_else(|| table.span())
         });
-        self.invalid(span.unwrap_or_default(), reason)
+        let span = span.unwrap_or_default();
+        match reason.split_once(": ") {
+            Some((message, help)) => self.file.invalid_with(span, message, help),
+            None => self.invalid(span, reason),
+        }
     }
 
     /// The operations in the order of the file.
@@ -203,7 +222,10 @@ impl Contract {
             contract: self.name.clone(),
             kind: "workload",
             name: name.unwrap_or_default().to_owned(),
-            allowed: suggest(self.written.workload.keys().map(String::as_str), name.unwrap_or_default()),
+            allowed: suggest(
+                self.written.workload.keys().map(String::as_str),
+                name.unwrap_or_default(),
+            ),
         })
     }
 

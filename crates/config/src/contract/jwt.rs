@@ -4,9 +4,11 @@
 //! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::ConfigError;
-use crate::format::SourceFile;
-use crate::contract::template::{Piece, mentioned, parse};
 use crate::contract::toml::{Algorithm, EnvironmentToml, FileToml, JwtToml, KeyToml};
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::error::io_reason;
+use crate::format::template::{Piece, mentioned, parse};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use prony_load::DurationText;
@@ -16,7 +18,6 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use crate::format::Spanned;
 
 /// Signs the tokens of one name.
 struct TokenSigner<'a> {
@@ -35,14 +36,22 @@ enum Key {
 /// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). A text is a duration from now: `exp = "1h"`.
 const TIMES: [&str; 3] = ["exp", "nbf", "iat"];
 
+/// What is wrong with an environment variable.
+const fn absent(error: &std::env::VarError) -> &'static str {
+    match error {
+        std::env::VarError::NotPresent => "is not set",
+        std::env::VarError::NotUnicode(_) => "is not a text in UTF-8",
+    }
+}
+
 impl<'a> TokenSigner<'a> {
     fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
             KeyToml::Text(text) => text.clone(),
             KeyToml::File(FileToml { file }) => std::fs::read_to_string(folder.join(file))
-                .map_err(|error| format!("`key`: {file}: {error}"))?,
+                .map_err(|error| format!("`key`: {file}: {}", io_reason(&error)))?,
             KeyToml::Variable(EnvironmentToml { variable }) => std::env::var(variable)
-                .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
+                .map_err(|error| format!("`key`: the environment variable {variable} {}", absent(&error)))?,
         };
         let (key, alg) = match written.alg {
             // The line break at the end of a file is not part of the secret.
@@ -67,9 +76,9 @@ impl<'a> TokenSigner<'a> {
             let at = |reason: String| format!("`claims.{name}`: {reason}");
             let value = match value {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
-                    let after: DurationText = text.parse().map_err(|error| {
+                    let after: DurationText = text.parse().map_err(|_| {
                         at(format!(
-                            "`{text}` is not a duration ({error}): write `1h`, or seconds since 1970 as a number"
+                            "\"{text}\" is not a duration: write \"1h\", or seconds since 1970 as a number"
                         ))
                     })?;
                     json!((self.now + after.0).as_secs())
@@ -208,8 +217,7 @@ pub(crate) fn columns(
 ) -> Result<Vec<(String, Vec<String>)>, ConfigError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
     let of_row = |row: usize| -> ClaimValues {
-        let cell =
-            |(name, values): &(String, Vec<String>)| (name.clone(), values[row].clone());
+        let cell = |(name, values): &(String, Vec<String>)| (name.clone(), values[row].clone());
         table.iter().map(cell).collect()
     };
     jwts.iter()
@@ -244,9 +252,8 @@ pub(crate) fn filled_by(
         // A value that is the same for all rows is combined with each of them.
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
         let of_row = |row: usize| -> ClaimValues {
-            let cell = |(name, values): &(String, Vec<String>)| {
-                (name.clone(), values[row % values.len()].clone())
-            };
+            let cell =
+                |(name, values): &(String, Vec<String>)| (name.clone(), values[row % values.len()].clone());
             columns.iter().map(cell).collect()
         };
         let tokens: Result<Vec<String>, String> = TokenSigner::new(jwt.get_ref(), folder)
@@ -258,7 +265,7 @@ pub(crate) fn filled_by(
 }
 
 /// The names of the placeholders of the claims.
-fn places(jwt: &JwtToml) -> BTreeSet<String> {
+pub(crate) fn places(jwt: &JwtToml) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
     while let Some(value) = open.pop() {
@@ -366,7 +373,7 @@ mod tests {
             ("alg = 'ES256'\nkey = 'secret'", "openssl pkcs8 -topk8 -nocrypt"),
             (
                 "alg = 'HS256'\nkey = { file = 'none' }",
-                "`key`: none: No such file",
+                "`key`: none: there is no such file",
             ),
             (
                 "alg = 'HS256'\nkey = { variable = 'PRONY_NO_SUCH_KEY' }",
@@ -374,7 +381,7 @@ mod tests {
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { exp = 'soon' }",
-                "`claims.exp`: `soon` is not a duration",
+                "`claims.exp`: \"soon\" is not a duration",
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { sub = '{who}' }",

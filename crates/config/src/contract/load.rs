@@ -1,13 +1,13 @@
 //! Reads a contract's files, and tries out everything in them.
 
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::contract::backing::BackingSpec;
-use crate::format::{Faults, FileKind, SourceFile};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::ContractToml;
-use crate::ConfigError;
-use crate::contract::Contract;
+use crate::format::{Faults, FileKind, SourceFile};
 use prony_load::Protocol;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,10 @@ impl Contract {
         if let (Some(name), Some(of_folder)) = (&written.name, &folder_name)
             && name.get_ref() != of_folder
         {
-            let message = format!("`name` is \"{}\", but the folder is `{of_folder}`", name.get_ref());
+            let message = format!(
+                "`name` is \"{}\", but the folder is `{of_folder}`",
+                name.get_ref()
+            );
             return Err(file.invalid_with(name.span(), message, "remove it: the name is that of the folder"));
         }
         let name = written.name.as_ref().map(|name| name.get_ref().clone());
@@ -41,7 +44,7 @@ impl Contract {
             Some(proto) => Some(Schema::compile(folder, proto.get_ref()).map_err(|reason| {
                 file.invalid(
                     proto.span(),
-                    format!("`proto` is {}: {reason}", proto.get_ref()),
+                    format!("`proto` is \"{}\": {reason}", proto.get_ref()),
                 )
             })?),
         };
@@ -114,8 +117,9 @@ impl Contract {
             )));
         }
         self.verify_calls(&mut faults);
-        for name in self.written.workload.keys() {
+        for (name, workload) in &self.written.workload {
             faults.keep(self.load_of(Some(name)));
+            self.verify_steps(workload.get_ref(), &mut faults);
         }
         if faults.is_empty() {
             self.build_all(&mut faults);

@@ -29,8 +29,3 @@ pub use source::RowTable;
 pub(crate) use toml::ContractToml;
 pub use workload::SequenceFile;
 pub(crate) use workload::SequenceToml;
-
-/// The names that a text mentions in placeholders and formulas.
-pub(crate) fn template_names(text: &str) -> Vec<String> {
-    template::mentioned(text)
-}

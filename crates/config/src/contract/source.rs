@@ -1,6 +1,6 @@
 //! The sources of placeholder values in a contract.
 
-use crate::contract::template::{Form, FormulaText, Piece, Reference, parse};
+use crate::format::template::{Form, FormulaText, Piece, Reference, parse};
 use crate::format::{SpannedValue, TomlValue};
 use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
@@ -47,10 +47,12 @@ impl SourceToml {
         };
         Ok(match value {
             TomlValue::Text(text) => match parse(text).map_err(|error| error.message)?.as_slice() {
-                [Piece::Reference(reference)] if reference.form == Form::Typed => match reference.name.plain() {
-                    Some(name) => Self::Reference(name.to_owned()),
-                    None => return Err(format!("`{text}` is not the name of a value")),
-                },
+                [Piece::Reference(reference)] if reference.form == Form::Typed => {
+                    match reference.name.plain() {
+                        Some(name) => Self::Reference(name.to_owned()),
+                        None => return Err(format!("`{text}` is not the name of a value")),
+                    }
+                }
                 _ => Self::One(literal(text)?.into()),
             },
             TomlValue::List(items) => {
@@ -70,7 +72,7 @@ impl SourceToml {
                     "range" | "random" => match pair(value).ok_or_else(wrong)? {
                         (low, high) if low > high => {
                             return Err(format!(
-                                "`{name} = [{low}, {high}]`: the first number is the larger one: write [{high}, {low}]"
+                                "`{name}` is [{low}, {high}], which is empty: write [{high}, {low}]"
                             ));
                         }
                         (low, high) if name == "range" => Self::Range(low, high),
@@ -95,7 +97,7 @@ impl JsonSchema for SourceToml {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let ends = json_schema!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
+        let ends = json_schema!({ "x-give": "two whole numbers, such as [1, 100]", "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 });
         let rule = |name: &str, description: &str, schema: Schema| {
             let mut schema = schema;
             schema.insert("description".to_owned(), description.into());
@@ -111,7 +113,10 @@ impl JsonSchema for SourceToml {
             "Random hexadecimal digits: their number.",
             json_schema!({ "type": "integer", "minimum": 1, "maximum": 64 }),
         );
-        if let Some(key) = hex.pointer_mut("/properties/random_hex").and_then(Value::as_object_mut) {
+        if let Some(key) = hex
+            .pointer_mut("/properties/random_hex")
+            .and_then(Value::as_object_mut)
+        {
             key.insert("x-aliases".to_owned(), serde_json::json!(["hex"]));
         }
         json_schema!({
@@ -138,7 +143,7 @@ fn literal(text: &str) -> Result<String, String> {
             Piece::Reference(Reference { range, .. }) | Piece::Formula(FormulaText { range, .. }) => {
                 let place = &text[range];
                 return Err(format!(
-                    "`{place}` in a value: a value is not filled; write `{{{place}}}` for the text `{place}`"
+                    "a value cannot contain `{place}`: write `{{{place}}}` for the text `{place}`"
                 ));
             }
         }
@@ -209,7 +214,7 @@ impl<'a> ValueGenerator<'a> {
 
 /// A source of values that differ between the requests of a load.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Drawn {
+pub(crate) enum DrawnSource {
     /// Digits, which need no escaping; `is_number`: of a number, otherwise of a text.
     Digits { source: Source, is_number: bool },
     /// One of these values; `pick`: the row of a user or request, otherwise one after the other.
@@ -218,14 +223,14 @@ pub(crate) enum Drawn {
 
 impl SourceToml {
     /// The source from which the generator draws; `None` if the value is constant.
-    pub(crate) fn drawn(&self) -> Option<Drawn> {
-        let number = |source| Drawn::Digits {
+    pub(crate) fn drawn(&self) -> Option<DrawnSource> {
+        let number = |source| DrawnSource::Digits {
             source,
             is_number: true,
         };
         Some(match self {
             Self::One(_) | Self::Reference(_) => return None,
-            Self::List(values) => Drawn::Values {
+            Self::List(values) => DrawnSource::Values {
                 values: values.clone(),
                 pick: None,
             },
@@ -237,7 +242,7 @@ impl SourceToml {
                 low: *low,
                 high: *high,
             }),
-            Self::RandomHex(digits) => Drawn::Digits {
+            Self::RandomHex(digits) => DrawnSource::Digits {
                 source: Source::Hex { digits: *digits },
                 is_number: false,
             },
@@ -260,7 +265,9 @@ impl SourceToml {
         match self {
             Self::One(value) => value.clone(),
             Self::List(values) => values[random.random_range(0..values.len())].clone(),
-            Self::Range(low, high) | Self::Random(low, high) => Value::from(random.random_range(*low..=*high)),
+            Self::Range(low, high) | Self::Random(low, high) => {
+                Value::from(random.random_range(*low..=*high))
+            }
             Self::RandomHex(digits) => (0..*digits)
                 .fold(String::new(), |mut text, _| {
                     let _ = write!(text, "{:x}", random.random_range(0..16_u8));

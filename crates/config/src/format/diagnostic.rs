@@ -91,9 +91,17 @@ impl Diagnostic {
         let Self { line, column, .. } = self;
         write!(out, "{}\n  {}:{line}:{column}", self.message, self.path.display())?;
         let help = self.help.as_deref().unwrap_or_default();
-        let help = if help.is_empty() { String::new() } else { colours.painted(colours.help, help) };
+        let help = if help.is_empty() {
+            String::new()
+        } else {
+            colours.painted(colours.help, help)
+        };
         if self.text.trim().is_empty() {
-            return if help.is_empty() { Ok(()) } else { write!(out, "\n  {help}") };
+            return if help.is_empty() {
+                Ok(())
+            } else {
+                write!(out, "\n  {help}")
+            };
         }
         let text = self.text.replace('\t', " ");
         let width = |from: usize, to: usize| {
@@ -153,7 +161,9 @@ impl Diagnostics {
             2 => "; and one more error".to_owned(),
             several => format!("; and {} more errors", several - 1),
         };
-        let Diagnostic { path, line, column, .. } = first;
+        let Diagnostic {
+            path, line, column, ..
+        } = first;
         format!("{}:{line}:{column}: {}{more}", path.display(), first.message)
     }
 
@@ -173,7 +183,10 @@ impl Diagnostics {
         let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
         let mut lines = String::new();
         for one in &self.0 {
-            let help = one.help.as_deref().map_or_else(String::new, |help| format!(": {help}"));
+            let help = one
+                .help
+                .as_deref()
+                .map_or_else(String::new, |help| format!(": {help}"));
             let path = escaped(&one.path.display().to_string())
                 .replace(':', "%3A")
                 .replace(',', "%2C");
@@ -206,7 +219,13 @@ mod tests {
     fn at(part: &str, help: Option<&str>) -> Diagnostic {
         let start = TEXT.find(part).expect("part of the text");
         let span = start..start + part.len();
-        Diagnostic::new(Path::new("shop/contract.toml"), TEXT, &span, "wrong", help.map(str::to_owned))
+        Diagnostic::new(
+            Path::new("shop/contract.toml"),
+            TEXT,
+            &span,
+            "wrong",
+            help.map(str::to_owned),
+        )
     }
 
     #[test]
@@ -251,7 +270,10 @@ mod tests {
         };
         let text = found.text(colours);
         assert!(text.starts_with("<e>error:</> wrong\n"), "{text}");
-        assert!(text.ends_with("| <m>^^^^^^^</> <h>did you mean `expect`?</>"), "{text}");
+        assert!(
+            text.ends_with("| <m>^^^^^^^</> <h>did you mean `expect`?</>"),
+            "{text}"
+        );
         let plain = ["<e>", "<m>", "<h>", "</>"]
             .iter()
             .fold(text, |text, code| text.replace(code, ""));

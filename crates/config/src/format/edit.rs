@@ -92,7 +92,9 @@ impl Edit {
                     return None;
                 };
                 let (_, value) = take(root, from)?;
-                if let (Place::Array(array), DeValue::Array(items)) = (Place::at(root, to)?, value.into_inner()) {
+                if let (Place::Array(array), DeValue::Array(items)) =
+                    (Place::at(root, to)?, value.into_inner())
+                {
                     items.into_iter().for_each(|item| array.push(item));
                 }
             }

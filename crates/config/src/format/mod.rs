@@ -8,6 +8,7 @@ mod comments;
 mod diagnostic;
 mod document;
 mod edit;
+pub(crate) mod error;
 mod foreign;
 mod layout;
 mod path;
@@ -15,17 +16,20 @@ pub mod schema;
 mod source_file;
 mod spanned;
 pub(crate) mod suggestion;
+mod syntax;
+pub(crate) mod template;
 mod upgrade;
 mod validate;
 mod value;
 
 pub use diagnostic::{Diagnostic, DiagnosticColours, Diagnostics};
+pub use error::ConfigError;
+pub(crate) use layout::write_toml_1_0;
 pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
 pub use suggestion::suggest;
 pub(crate) use value::{SpannedValue, TomlValue};
 
-use crate::ConfigError;
 use std::fmt;
 use std::path::Path;
 
@@ -71,6 +75,11 @@ impl FileKind {
         }
     }
 
+    /// The schema of the kind in a project.
+    pub fn schema_file(self) -> String {
+        format!("schemas/{FORMAT}/{self}.json")
+    }
+
     /// The kind of a file, by its name, its folder and the tables in it; `None` if it is none of prony's files.
     pub fn of(path: &Path, text: &str) -> Option<Self> {
         let folder = path
@@ -85,7 +94,12 @@ impl FileKind {
             "backing.toml" | "companion.toml" => Some(Self::Backing),
             "prony.toml" => Some(Self::Project),
             "testbed.toml" | "lab.toml" => Some(Self::Testbed),
-            name if Path::new(name).extension().is_none_or(|extension| extension != "toml") => None,
+            name if Path::new(name)
+                .extension()
+                .is_none_or(|extension| extension != "toml") =>
+            {
+                None
+            }
             _ if folder == Some("testbeds") => Some(Self::Testbed),
             _ if folder == Some("suites") => Some(Self::Suite),
             _ if begins("[[group]]") => Some(Self::Suite),
@@ -106,18 +120,26 @@ pub fn upgraded(
 ) -> Result<Option<String>, ConfigError> {
     let mut tree = file.tree()?;
     file.format_of(tree.get_ref())?;
-    let mut document: toml_edit::DocumentMut = file
-        .text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| {
-            file.invalid(error.span().unwrap_or(0..0), error.message().to_owned())
-        })?;
+    let mut document: toml_edit::DocumentMut = file.text.parse().map_err(|error: toml_edit::TomlError| {
+        file.invalid(error.span().unwrap_or(0..0), error.message().to_owned())
+    })?;
     for change in upgrade::changes(kind, tree.get_mut(), schema) {
         change.apply_to_document(&mut document);
     }
-    layout::write_toml_1_0(&mut document);
+    write_toml_1_0(&mut document);
     let text = document.to_string();
     Ok((text != *file.text).then_some(text))
+}
+
+/// The line at the top of a file that names its schema for editors: [`FileKind::schema_file`], relative to a file in this number
+/// of folders below the root of the project.
+pub fn schema_line(kind: FileKind, folders: usize) -> String {
+    let up = if folders == 0 {
+        "./".to_owned()
+    } else {
+        "../".repeat(folders)
+    };
+    format!("#:schema {up}{}\n", kind.schema_file())
 }
 
 impl fmt::Display for FileKind {

@@ -78,7 +78,9 @@ fn without_null(value: &mut Value) {
                     members.remove("anyOf");
                     let has_more = !members.is_empty();
                     match only {
-                        Value::Object(only) if !has_more || !only.contains_key("$ref") => members.extend(only),
+                        Value::Object(only) if !has_more || !only.contains_key("$ref") => {
+                            members.extend(only)
+                        }
                         only => {
                             members.insert("allOf".into(), json!([only]));
                         }

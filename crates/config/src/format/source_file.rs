@@ -1,7 +1,9 @@
 //! A file of the project, and errors at positions of its text.
 
-use super::{Diagnostic, Diagnostics, FORMAT, FileKind, schema, upgrade, validate};
+use super::validate::{self, Fault};
+use super::{Diagnostic, Diagnostics, FORMAT, FileKind, schema, syntax, upgrade};
 use crate::ConfigError;
+use crate::format::error::io_reason;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -21,7 +23,7 @@ impl SourceFile {
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
             path: path.to_owned(),
-            reason: error.to_string(),
+            reason: io_reason(&error),
         })?;
         Ok(Self::new(path, text))
     }
@@ -44,10 +46,7 @@ impl SourceFile {
         tree.get_mut().remove("format");
         let faults = validate::verify(&schema, &mut tree);
         if !faults.is_empty() {
-            let found = faults.into_iter().map(|fault| {
-                Diagnostic::new(&self.path, &self.text, &fault.span, fault.message, fault.help)
-            });
-            return Err(ConfigError::Files(Diagnostics(found.collect())));
+            return Err(self.faults(faults));
         }
         T::deserialize(toml::de::Deserializer::from(tree)).map_err(|error| {
             let message = error.message().trim().replace('\n', "; ");
@@ -61,11 +60,14 @@ impl SourceFile {
         if errors.is_empty() {
             return Ok(tree);
         }
-        let found = errors.iter().map(|error| {
-            let message = error.message().trim().replace('\n', "; ");
-            self.diagnostic(error.span().unwrap_or(0..0), message)
-        });
-        Err(ConfigError::Files(Diagnostics(found.collect())))
+        Err(self.faults(syntax::faults(&self.text, &errors)))
+    }
+
+    fn faults(&self, faults: Vec<Fault>) -> ConfigError {
+        let found = faults
+            .into_iter()
+            .map(|fault| Diagnostic::new(&self.path, &self.text, &fault.span, fault.message, fault.help));
+        ConfigError::Files(Diagnostics(found.collect()))
     }
 
     /// The version of the format that the file states; 0: none.
@@ -84,7 +86,10 @@ impl SourceFile {
                     format!("`format = {newer}` needs a newer prony: this one reads up to {FORMAT}");
                 Err(self.invalid(written.span(), message))
             }
-            _ => Err(self.invalid(written.span(), format!("`format` is a version: write {FORMAT}"))),
+            _ => {
+                let value = &self.text[written.span()];
+                Err(self.invalid(written.span(), format!("`format` is {value}: write {FORMAT}")))
+            }
         }
     }
 

@@ -34,7 +34,9 @@ pub(crate) fn nearest<'a>(names: impl IntoIterator<Item = &'a str>, wanted: &str
         3..=4 => 1,
         length => 2.max(length / 4),
     };
-    (found.0 <= limit).then_some(found.1)
+    // Short words with another first letter are other words, not typos: `4xx` and `2xx`.
+    let is_word = wanted.chars().count() > 5 || found.1.to_lowercase().chars().next() == lower.chars().next();
+    (found.0 <= limit && is_word).then_some(found.1)
 }
 
 /// Edit distance with transpositions of neighbours (Damerau, 1964; optimal string alignment).
@@ -67,13 +69,18 @@ mod tests {
     #[test]
     fn the_nearest_name_is_suggested() {
         for (names, wanted, text) in [
-            (&["go-nethttp", "go-gorilla"][..], "go-gorila", "did you mean `go-gorilla`?"),
+            (
+                &["go-nethttp", "go-gorilla"][..],
+                "go-gorila",
+                "did you mean `go-gorilla`?",
+            ),
             (&["a", "b"], "something-else", "known are a, b"),
             (&["expect", "http"], "expects", "did you mean `expect`?"),
             (&["duration"], "duraton", "did you mean `duration`?"),
             (&["get"], "GET", "did you mean `get`?"),
             (&["from", "to"], "form", "did you mean `from`?"),
             (&["id"], "ab", "known are id"),
+            (&["ES256", "HS256"], "RS256", "known are ES256, HS256"),
             (&[], "x", "there is none"),
         ] {
             assert_eq!(suggest(names.iter().copied(), wanted), text);

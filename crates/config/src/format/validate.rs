@@ -1,12 +1,13 @@
 //! Verifies a file by its schema, and renames former keys on the way. All faults are found, each with its position.
 
+use super::foreign;
 use super::schema::{ALIASES, FORMER_VALUES, GIVE, LIST, MISPLACED, resolved};
 use super::suggestion::{nearest, suggest};
-use super::foreign;
-use prony_load::{DurationText, Objective};
+use prony_load::{DurationError, DurationText, Objective};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::ops::Range;
+use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
@@ -22,22 +23,64 @@ pub(super) struct Fault {
 pub(super) fn verify(schema: &Value, tree: &mut Spanned<DeTable<'_>>) -> Vec<Fault> {
     let mut validator = Validator {
         root: schema,
+        tables: Vec::new(),
         faults: Vec::new(),
     };
-    let span = tree.span();
-    validator.table(schema, &Place { key: "", span }, tree.get_mut());
+    let file = Place {
+        key: Key::of(""),
+        span: 0..0,
+    };
+    validator.table(schema, &file, tree.get_mut());
     validator.faults.sort_by_key(|fault| fault.span.start);
     validator.faults
 }
 
 struct Validator<'a> {
     root: &'a Value,
+    /// The schemas of the tables around a value, from the whole file on. Tables with names of one's own do not count.
+    tables: Vec<&'a Value>,
     faults: Vec<Fault>,
+}
+
+/// What a value is called: `status`, or `env.NAME` for a name of one's own.
+#[derive(Debug, Clone, Copy)]
+struct Key<'a> {
+    name: &'a str,
+    /// Whether the value is one of the items of a list.
+    is_item: bool,
+    /// Whether the value is written without the list that it stands for.
+    is_single: bool,
+}
+
+impl<'a> Key<'a> {
+    const fn of(name: &'a str) -> Self {
+        Self {
+            name,
+            is_item: false,
+            is_single: false,
+        }
+    }
+
+    const fn item(self) -> Self {
+        Self {
+            is_item: !self.is_single,
+            is_single: false,
+            ..self
+        }
+    }
+}
+
+/// The beginning of a sentence about the value: `` `status` is``.
+impl std::fmt::Display for Key<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let verb = if self.is_item { "has" } else { "is" };
+        write!(formatter, "`{}` {verb}", self.name)
+    }
 }
 
 /// A key, and the range of its value.
 struct Place<'a> {
-    key: &'a str,
+    key: Key<'a>,
     span: Range<usize>,
 }
 
@@ -46,14 +89,20 @@ impl<'a> Validator<'a> {
         self.faults.push(Fault { span, message, help });
     }
 
-    fn value(&mut self, schema: &'a Value, key: &str, value: &mut Spanned<DeValue<'_>>) {
+    fn value(&mut self, schema: &'a Value, key: Key<'_>, value: &mut Spanned<DeValue<'_>>) {
         let place = Place {
             key,
             span: value.span(),
         };
         let described = schema;
         let schema = resolved(self.root, schema);
-        if schema.get(LIST).is_some() && !value.get_ref().is_array() && self.accepts(schema, value.get_ref()) {
+        let is_single = schema.get(LIST).is_some() && !value.get_ref().is_array();
+        let key = Key {
+            is_single: key.is_single || is_single,
+            ..key
+        };
+        let place = Place { key, ..place };
+        if is_single && self.accepts(schema, value.get_ref()) {
             let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
             let mut list = DeArray::default();
             list.push(Spanned::new(place.span.clone(), only));
@@ -66,40 +115,86 @@ impl<'a> Validator<'a> {
             return self.union(described, branches, &place, value);
         }
         if !self.accepts(schema, value.get_ref()) {
-            let (message, help) = wrong_type(self.root, described, key, value.get_ref());
-            return self.fault(place.span, message, help);
+            let message = self.wrong_type(described, key, value.get_ref());
+            return self.fault(place.span, message, None);
         }
         match value.get_mut() {
             DeValue::Table(table) => self.table(schema, &place, table),
             DeValue::Array(items) => {
-                if let Some(Value::Object(_)) = schema.get("items") {
-                    let of_item = &schema["items"];
-                    for item in items.iter_mut() {
-                        self.value(of_item, key, item);
+                match schema.get("items") {
+                    Some(of_item @ Value::Object(_)) => {
+                        for item in items.iter_mut() {
+                            self.value(of_item, key.item(), item);
+                        }
                     }
+                    _ => items.iter().for_each(|item| self.any(key.item(), item)),
                 }
-                if let Some(least) = schema.get("minItems").and_then(Value::as_u64)
-                    && (items.len() as u64) < least
+                self.count(described, &place, items.len());
+                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems"))
+                    == Some(&Value::Bool(true))
                 {
-                    let message = if items.is_empty() {
-                        format!("`{key}` is empty: give at least one")
-                    } else {
-                        format!("`{key}` has {}: give {least}", items.len())
-                    };
-                    self.fault(place.span, message, None);
-                }
-                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems")) == Some(&Value::Bool(true)) {
                     for (number, item) in items.iter().enumerate() {
                         let text = scalar_text(item.get_ref());
                         let mut before = items.iter().take(number).map(|item| scalar_text(item.get_ref()));
                         if text.is_some() && before.any(|other| other == text) {
-                            let message = format!("`{key}` has {} twice", text.unwrap_or_default());
+                            let message = format!("`{}` has {} twice", key.name, text.unwrap_or_default());
                             self.fault(item.span(), message, Some("remove one".to_owned()));
                         }
                     }
                 }
             }
             scalar => self.scalar(described, &place, scalar),
+        }
+    }
+
+    /// The number of items of a list.
+    fn count(&mut self, described: &Value, place: &Place<'_>, count: usize) {
+        let schema = resolved(self.root, described);
+        let limit = |name: &str| schema.get(name).and_then(Value::as_u64);
+        let (least, most) = (limit("minItems"), limit("maxItems"));
+        let name = place.key.name;
+        let message = if count == 0 && least == Some(1) {
+            format!("`{name}` is empty: give at least one")
+        } else if least.is_some_and(|least| (count as u64) < least)
+            || most.is_some_and(|most| count as u64 > most)
+        {
+            let items = if count == 1 {
+                "1 value".to_owned()
+            } else {
+                format!("{count} values")
+            };
+            let give = give_of(self.root, described).map(str::to_owned);
+            let number = least.or(most).unwrap_or_default();
+            format!(
+                "`{name}` has {items}: give {}",
+                give.unwrap_or_else(|| number.to_string())
+            )
+        } else {
+            return;
+        };
+        self.fault(place.span.clone(), message, None);
+    }
+
+    /// A value of any shape. What JSON does not have is an error.
+    fn any(&mut self, key: Key<'_>, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Datetime(date) => {
+                self.fault(value.span(), format!("{key} a date: write \"{date}\""), None)
+            }
+            DeValue::Float(number) if number_of(value.get_ref()).is_none_or(|number| !number.is_finite()) => {
+                self.fault(
+                    value.span(),
+                    format!("{key} {}: JSON has no such number", number.as_str()),
+                    None,
+                );
+            }
+            DeValue::Array(items) => items.iter().for_each(|item| self.any(key.item(), item)),
+            DeValue::Table(table) => {
+                for (name, member) in table {
+                    self.any(Key::of(name.get_ref()), member);
+                }
+            }
+            DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {}
         }
     }
 
@@ -113,21 +208,32 @@ impl<'a> Validator<'a> {
                 && !names.contains(&text.as_ref())
             {
                 let help = Some(suggest(names, text));
-                return self.fault(place.span.clone(), format!("`{key}` is \"{text}\""), help);
+                return self.fault(place.span.clone(), format!("{key} \"{text}\""), help);
             }
             let format = keyword("format").and_then(Value::as_str);
             if format == Some("duration")
                 && let Err(error) = text.parse::<DurationText>()
             {
-                return self.fault(place.span.clone(), format!("`{key}`: {error}"), None);
+                return self.fault(
+                    place.span.clone(),
+                    format!("{key} {}", wrong_duration(&error)),
+                    None,
+                );
             }
             if format == Some("objective")
                 && let Err(error) = text.parse::<Objective>()
             {
+                if let Some(right) = right_objective(text) {
+                    return self.fault(
+                        place.span.clone(),
+                        format!("{key} \"{text}\": write \"{right}\""),
+                        None,
+                    );
+                }
                 let error = error.to_string();
                 let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
                 let help = (!help.is_empty()).then(|| help.to_owned());
-                return self.fault(place.span.clone(), format!("`{key}`: {message}"), help);
+                return self.fault(place.span.clone(), format!("`{}`: {message}", key.name), help);
             }
             if let Some(pattern) = keyword("pattern").and_then(Value::as_str)
                 && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
@@ -136,11 +242,16 @@ impl<'a> Validator<'a> {
                     Some(give) => format!("give {give}"),
                     None => format!("it must match {pattern}"),
                 };
-                let message = format!("`{key}` is \"{}\": {advice}", excerpt(text));
+                let message = format!("{key} \"{}\": {advice}", excerpt(text));
                 return self.fault(place.span.clone(), message, None);
             }
-            if keyword("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
-                self.fault(place.span.clone(), format!("`{key}` is empty"), None);
+            if keyword("minLength")
+                .and_then(Value::as_u64)
+                .is_some_and(|least| least > 0)
+                && text.is_empty()
+            {
+                let empty = if key.is_item { "an empty text" } else { "empty" };
+                self.fault(place.span.clone(), format!("{key} {empty}"), None);
             }
             return;
         }
@@ -168,7 +279,7 @@ impl<'a> Validator<'a> {
         };
         self.fault(
             place.span.clone(),
-            format!("`{key}` is {}: {advice}", shown(number)),
+            format!("{key} {}: {advice}", shown(number)),
             None,
         );
     }
@@ -185,46 +296,74 @@ impl<'a> Validator<'a> {
             .iter()
             .filter(|branch| self.accepts(branch, value.get_ref()))
             .collect();
+        if let DeValue::String(text) = value.get_ref()
+            && let Some(names) = self.words_of(&fitting)
+        {
+            if !names.contains(&text.as_ref()) {
+                let (message, help) = self.unknown_word(schema, place.key, (&names, text));
+                self.fault(place.span.clone(), message, help);
+            }
+            return;
+        }
         let chosen = match (fitting.as_slice(), value.get_ref()) {
             ([], _) => {
-                let (message, help) = wrong_type(self.root, schema, place.key, value.get_ref());
-                return self.fault(place.span.clone(), message, help);
+                let message = self.wrong_type(schema, place.key, value.get_ref());
+                return self.fault(place.span.clone(), message, None);
             }
             ([only], _) => *only,
             (several, DeValue::Table(table)) => match self.like(several, place, table) {
                 Some(chosen) => chosen,
                 None => return,
             },
-            (several, DeValue::String(text)) => {
-                let free = several.iter().find(|branch| enumerated(resolved(self.root, branch)).is_none());
-                if let Some(free) = free {
-                    *free
-                } else {
-                    let names: Vec<&str> = several
-                        .iter()
-                        .filter_map(|branch| enumerated(resolved(self.root, branch)))
-                        .flatten()
-                        .collect();
-                    if !names.contains(&text.as_ref()) {
-                        let help = Some(suggest(names, text));
-                        let message = format!("`{}` is \"{text}\"", place.key);
-                        self.fault(place.span.clone(), message, help);
-                    }
-                    return;
-                }
+            (several, DeValue::String(_)) => {
+                let free = several
+                    .iter()
+                    .find(|branch| enumerated(resolved(self.root, branch)).is_none());
+                free.unwrap_or(&several[0])
             }
             (several, DeValue::Array(items)) => {
                 // The branch whose items have the type of the first.
                 let first = items.iter().next();
                 let fits = |branch: &&&Value| {
                     let of_item = resolved(self.root, branch).get("items");
-                    first.is_none_or(|first| of_item.is_none_or(|schema| self.accepts(schema, first.get_ref())))
+                    first.is_none_or(|first| {
+                        of_item.is_none_or(|schema| self.accepts(schema, first.get_ref()))
+                    })
                 };
                 several.iter().find(fits).unwrap_or(&several[0])
             }
             (several, _) => several[0],
         };
         self.value(chosen, place.key, value);
+    }
+
+    /// The words that the shapes of a text allow; `None`: any text, or no text at all.
+    fn words_of(&self, shapes: &[&'a Value]) -> Option<Vec<&'a str>> {
+        let mut words = Vec::new();
+        for shape in shapes {
+            words.extend(enumerated(resolved(self.root, shape))?);
+        }
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// The error for a text that is none of the allowed words.
+    fn unknown_word(
+        &self,
+        schema: &Value,
+        key: Key<'_>,
+        (names, text): (&[&str], &str),
+    ) -> (String, Option<String>) {
+        let value = DeValue::String(DeString::Borrowed(text));
+        if written(self.root, schema, &value).is_some() {
+            return (self.wrong_type(schema, key, &value), None);
+        }
+        match (nearest(names.iter().copied(), text), give_of(self.root, schema)) {
+            (None, Some(give)) => (format!("{key} \"{text}\": give {give}"), None),
+            _ => (
+                format!("{key} \"{text}\""),
+                Some(suggest(names.iter().copied(), text)),
+            ),
+        }
     }
 
     /// Of several kinds of tables the one that a table is meant to be. A constant key decides, or else the keys that it has.
@@ -236,8 +375,13 @@ impl<'a> Validator<'a> {
                 .filter_map(|branch| tag_value(resolved(root, branch), tag))
                 .collect();
             let Some(written) = table.get(tag) else {
-                let help = Some(format!("add `{tag} = \"{}\"`: {}", names[0], listed(&names)));
-                self.fault(place.span.clone(), format!("`{}` has no `{tag}`", place.key), help);
+                let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+                let help = Some(format!("add `{tag}`: {}", listed(&quoted)));
+                self.fault(
+                    place.span.clone(),
+                    format!("`{}` has no `{tag}`", place.key.name),
+                    help,
+                );
                 return None;
             };
             let text = written.get_ref().as_str().unwrap_or_default();
@@ -245,7 +389,11 @@ impl<'a> Validator<'a> {
                 .iter()
                 .find(|branch| tag_value(resolved(root, branch), tag) == Some(text));
             if found.is_none() {
-                self.fault(written.span(), format!("`{tag}` is \"{text}\""), Some(suggest(names, text)));
+                self.fault(
+                    written.span(),
+                    format!("`{tag}` is \"{text}\""),
+                    Some(suggest(names, text)),
+                );
             }
             return found.copied();
         }
@@ -260,7 +408,11 @@ impl<'a> Validator<'a> {
             })
         };
         let most = several.iter().map(|branch| keys_in_common(&branch)).max()?;
-        if most == 0 && several.iter().all(|branch| resolved(root, branch).get("properties").is_some()) {
+        if most == 0
+            && several
+                .iter()
+                .all(|branch| resolved(root, branch).get("properties").is_some())
+        {
             let mut names: Vec<&str> = several
                 .iter()
                 .filter_map(|branch| resolved(root, branch).get("properties")?.as_object())
@@ -273,15 +425,19 @@ impl<'a> Validator<'a> {
                 Some(key) => (
                     key.span(),
                     format!("unknown key `{}`", key.get_ref()),
-                    unknown_key_help(&names, key.get_ref()),
+                    unknown_key_help(&names, key.get_ref()).0,
                 ),
                 None => (
                     place.span.clone(),
-                    format!("`{}` is empty", place.key),
-                    format!("give {}", listed(&names)),
+                    format!("`{}` is empty", place.key.name),
+                    format!("give {}", listed(&in_backticks(&names))),
                 ),
             };
             self.fault(span, message, Some(help));
+            return None;
+        }
+        // Each of the tables has a single key of its own.
+        if most == 1 && self.has_several_keys(several, place, table) {
             return None;
         }
         several
@@ -290,52 +446,140 @@ impl<'a> Validator<'a> {
             .copied()
     }
 
+    /// Whether a table has keys of several tables of which it may be only one, which is an error.
+    fn has_several_keys(&mut self, several: &[&Value], place: &Place<'_>, table: &DeTable<'_>) -> bool {
+        let is_known = |key: &str| {
+            several.iter().any(|branch| {
+                let properties = resolved(self.root, branch)
+                    .get("properties")
+                    .and_then(Value::as_object);
+                properties.is_some_and(|properties| canonical(properties, key).is_some())
+            })
+        };
+        let keys = table.keys().filter(|key| is_known(key.get_ref()));
+        let mut keys: Vec<(&str, Range<usize>)> =
+            keys.map(|key| (key.get_ref().as_ref(), key.span())).collect();
+        keys.sort_by_key(|(_, span)| span.start);
+        let [(first, _), (second, span), ..] = keys.as_slice() else {
+            return false;
+        };
+        let message = format!("`{}` has `{first}` and `{second}`", place.key.name);
+        self.fault(span.clone(), message, Some("give only one of them".to_owned()));
+        true
+    }
+
     fn table(&mut self, schema: &'a Value, place: &Place<'_>, table: &mut DeTable<'_>) {
-        let empty = Map::new();
+        let empty: &'a Map<String, Value> = no_keys();
         let properties = schema.get("properties").and_then(Value::as_object);
-        let known = properties.unwrap_or(&empty);
+        let known = properties.unwrap_or(empty);
         self.rename(known, table);
         let others = schema.get("additionalProperties");
+        if properties.is_some() {
+            self.tables.push(schema);
+        }
         let mut unknown = Vec::new();
         for (key, value) in table.iter_mut() {
             let name: &str = key.get_ref();
             match (properties.and_then(|properties| properties.get(name)), others) {
-                (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => self.value(schema, name, value),
+                (Some(schema), _) => self.value(schema, Key::of(name), value),
                 (None, Some(Value::Bool(false))) => unknown.push((key.span(), name.to_owned())),
-                (None, _) => {}
+                (None, Some(schema @ Value::Object(_))) => {
+                    let full = match place.key.name {
+                        "" => name.to_owned(),
+                        around => format!("{around}.{name}"),
+                    };
+                    self.value(schema, Key::of(&full), value);
+                }
+                (None, _) => self.any(Key::of(name), value),
             }
+        }
+        if properties.is_some() {
+            self.tables.pop();
         }
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let misplaced = schema.get(MISPLACED);
+        let mut suggested: Vec<&str> = Vec::new();
         for (span, name) in unknown {
-            let place = misplaced.and_then(|keys| keys.get(&name)).and_then(Value::as_str);
-            if let Some(place) = place {
-                self.fault(span, format!("`{name}` does not belong here"), Some(place.to_owned()));
+            let fixed = misplaced.and_then(|keys| keys.get(&name)).and_then(Value::as_str);
+            let other = || self.place_of(&name, known, self.tables.last().copied(), place.key.name);
+            if let Some(help) = fixed.map(str::to_owned).or_else(other) {
+                self.fault(span, format!("`{name}` does not belong here"), Some(help));
                 continue;
             }
-            let help = Some(unknown_key_help(&names, &name));
-            self.fault(span, format!("unknown key `{name}`"), help);
+            let (help, found) = unknown_key_help(&names, &name);
+            suggested.extend(found);
+            self.fault(span, format!("unknown key `{name}`"), Some(help));
         }
-        for name in schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .filter(|name| !table.contains_key(*name))
-        {
-            let of = match place.key {
-                "" => "the file".to_owned(),
-                key => format!("`{key}`"),
-            };
-            let about = known
-                .get(name)
-                .and_then(|property| property.get("description").or_else(|| resolved(self.root, property).get("description")))
-                .and_then(Value::as_str)
-                .map(|text| format!(": {}", first_sentence(text)));
-            let help = format!("add `{name}`{}", about.unwrap_or_default());
-            self.fault(place.span.clone(), format!("{of} has no `{name}`"), Some(help));
+        let missing = schema.get("required").and_then(Value::as_array);
+        for name in missing.into_iter().flatten().filter_map(Value::as_str) {
+            if !table.contains_key(name) && !suggested.contains(&name) {
+                self.missing(known.get(name), place, name);
+            }
         }
+    }
+
+    /// The error for a key that is not there.
+    fn missing(&mut self, property: Option<&Value>, place: &Place<'_>, name: &str) {
+        let is_file = place.key.name.is_empty();
+        let of = if is_file {
+            "the file".to_owned()
+        } else {
+            format!("`{}`", place.key.name)
+        };
+        let root = self.root;
+        let has = |keyword: &str| property.and_then(|property| resolved(root, property).get(keyword));
+        let has_tables =
+            |keyword: &str| has(keyword).is_some_and(|inner| types_of(root, inner) == ["object"]);
+        let name = match is_file {
+            true if has_tables("items") => format!("[[{name}]]"),
+            true if has_tables("additionalProperties") => format!("[{name}.NAME]"),
+            true if has("properties").is_some() => format!("[{name}]"),
+            _ => name.to_owned(),
+        };
+        let about = property
+            .and_then(|property| {
+                property
+                    .get("description")
+                    .or_else(|| resolved(root, property).get("description"))
+            })
+            .and_then(Value::as_str)
+            .map(|text| format!(": {}", first_sentence(text)));
+        let help = format!("add `{name}`{}", about.unwrap_or_default());
+        self.fault(place.span.clone(), format!("{of} has no `{name}`"), Some(help));
+    }
+
+    /// Where a key belongs that is none of a table: in one of its tables, or in the table around it.
+    fn place_of(
+        &self,
+        name: &str,
+        known: &'a Map<String, Value>,
+        around: Option<&'a Value>,
+        key: &str,
+    ) -> Option<String> {
+        let has = |schema: &Value| {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.is_some_and(|properties| canonical(properties, name).is_some())
+        };
+        let is_file = around.is_none();
+        for (inner, property) in known {
+            let schema = resolved(self.root, property);
+            let item = |keyword: &str| Some(resolved(self.root, schema.get(keyword)?));
+            if has(schema) {
+                return Some(format!("it belongs in `{inner}`"));
+            }
+            if is_file && item("additionalProperties").is_some_and(has) {
+                return Some(format!("it belongs in `[{inner}.NAME]`"));
+            }
+            if is_file && item("items").is_some_and(has) {
+                return Some(format!("it belongs in a `[[{inner}]]`"));
+            }
+        }
+        let around = around.filter(|schema| has(schema))?;
+        Some(if std::ptr::eq(around, self.root) {
+            "it belongs at the top of the file".to_owned()
+        } else {
+            format!("it belongs next to `{key}`, not in it")
+        })
     }
 
     /// Renames former keys.
@@ -350,7 +594,11 @@ impl<'a> Validator<'a> {
         for (old, span, new) in former {
             if table.contains_key(new) {
                 let help = Some(format!("remove `{old}`, its former name"));
-                self.fault(span.clone(), format!("`{old}` and `{new}` are the same key"), help);
+                self.fault(
+                    span.clone(),
+                    format!("`{old}` and `{new}` are the same key"),
+                    help,
+                );
                 table.remove(old.as_str());
                 continue;
             }
@@ -375,12 +623,12 @@ impl<'a> Validator<'a> {
             DeValue::Table(_) => name == "object",
             DeValue::Datetime(_) => false,
         };
-        match schema.get("type") {
-            Some(Value::String(name)) => fits(name),
-            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(fits),
+        match (schema.get("const"), schema.get("type")) {
+            (Some(Value::Bool(truth)), _) => value.as_bool() == Some(*truth),
+            (_, Some(Value::String(name))) => fits(name),
+            (_, Some(Value::Array(names))) => names.iter().filter_map(Value::as_str).any(fits),
             _ => match schema.get("const").or_else(|| schema.get("enum")?.get(0)) {
                 Some(Value::String(_)) => fits("string"),
-                Some(Value::Bool(truth)) => value.as_bool() == Some(*truth),
                 Some(_) => fits("number"),
                 None => true,
             },
@@ -432,9 +680,46 @@ fn current_value<'a>(schema: &'a Value, value: &DeValue<'_>) -> Option<&'a str> 
     schema.get(FORMER_VALUES)?.get(value.as_str()?)?.as_str()
 }
 
-fn unknown_key_help(names: &[&str], wanted: &str) -> String {
+/// What to write instead of a key that does not exist, and the key that is proposed.
+fn unknown_key_help<'a>(names: &[&'a str], wanted: &str) -> (String, Option<&'a str>) {
     let found = nearest(names.iter().copied(), wanted).or_else(|| foreign::translated(wanted, names));
-    found.map_or_else(|| suggest(names.iter().copied(), wanted), |name| format!("did you mean `{name}`?"))
+    let help = match found {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => suggest(names.iter().copied(), wanted),
+    };
+    (help, found)
+}
+
+fn no_keys() -> &'static Map<String, Value> {
+    static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    &NONE
+}
+
+fn in_backticks(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+/// An objective without the brackets of other tools, and with a unit.
+fn right_objective(text: &str) -> Option<String> {
+    let plain = text.replace(['(', ')', ' '], "");
+    let with_unit = format!("{plain}ms");
+    [plain, with_unit]
+        .into_iter()
+        .find(|text| text.parse::<Objective>().is_ok())
+}
+
+/// What is wrong with a text that is not a duration, after "is" or "has".
+fn wrong_duration(error: &DurationError) -> String {
+    match error {
+        DurationError::Unit { text } => format!("\"{text}\", which has no unit: write \"{text}s\""),
+        DurationError::Form { text, instead } => format!("\"{text}\": write \"{instead}\""),
+        DurationError::Text { text } => {
+            format!(
+                "\"{text}\": give a number with ns, us, ms, s, m, h or d, such as \"250ms\", \"30s\" or \"2m\""
+            )
+        }
+        DurationError::Size { text } => format!("\"{text}\": give whole nanoseconds below 584 years"),
+    }
 }
 
 fn first_sentence(text: &str) -> String {
@@ -447,10 +732,10 @@ fn first_sentence(text: &str) -> String {
     sentence
 }
 
-fn listed(names: &[&str]) -> String {
+fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [only] => (*only).to_owned(),
+        [only] => only.clone(),
         [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
     }
 }
@@ -495,24 +780,40 @@ fn shown(number: f64) -> String {
     }
 }
 
-/// The message for a value of another type.
-fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (String, Option<String>) {
+impl Validator<'_> {
+    /// The message for a value of another type.
+    fn wrong_type(&self, schema: &Value, key: Key<'_>, value: &DeValue<'_>) -> String {
+        let what = match value {
+            DeValue::String(text) => format!("the text \"{}\"", excerpt(text)),
+            DeValue::Integer(number) => format!("the number {}", number.as_str()),
+            DeValue::Float(number) => format!("the number {}", number.as_str()),
+            DeValue::Boolean(truth) => truth.to_string(),
+            DeValue::Datetime(_) => "a date".to_owned(),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        };
+        if let Some(written) = written(self.root, schema, value) {
+            return format!("{key} {what}: write {written}");
+        }
+        if value.is_table() && self.tables.len() == 1 && is_list_of(self.root, schema, "object") {
+            return format!("{key} {what}: write `[[{}]]`", key.name);
+        }
+        match give_of(self.root, schema) {
+            Some(give) => format!("{key} {what}: give {give}"),
+            None => format!("{key} {what}: give {}", listed(&phrases(self.root, schema))),
+        }
+    }
+}
+
+/// A value of another type as it must be written, if that can be told.
+fn written(root: &Value, schema: &Value, value: &DeValue<'_>) -> Option<String> {
     let types = types_of(root, schema);
     let takes = |name: &str| types.contains(&name);
     let is_duration = formats_of(root, schema).contains(&"duration");
     let is_list_of = |name: &str| is_list_of(root, schema, name);
     // A number is proposed as a text only where any text will do.
     let is_free_text = takes("string") && formats_of(root, schema).is_empty() && !has_pattern(root, schema);
-    let what = match value {
-        DeValue::String(text) => format!("the text \"{}\"", excerpt(text)),
-        DeValue::Integer(number) => format!("the number {}", number.as_str()),
-        DeValue::Float(number) => format!("the number {}", number.as_str()),
-        DeValue::Boolean(truth) => truth.to_string(),
-        DeValue::Datetime(_) => "a date".to_owned(),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
-    };
-    let written = match value {
+    match value {
         DeValue::String(text) if takes("integer") && text.parse::<i64>().is_ok() => Some(text.to_string()),
         DeValue::String(text) if takes("number") && text.parse::<f64>().is_ok_and(f64::is_finite) => {
             Some(text.to_string())
@@ -520,24 +821,64 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         DeValue::String(text) if takes("boolean") && matches!(text.as_ref(), "true" | "false") => {
             Some(text.to_string())
         }
-        DeValue::String(text) if is_list_of("string") && !takes("object") => Some(format!("[\"{}\"]", excerpt(text))),
+        DeValue::String(text)
+            if is_list_of("string")
+                && !takes("object")
+                && !takes("string")
+                && give_of(root, schema).is_none() =>
+        {
+            Some(format!("[\"{}\"]", excerpt(text)))
+        }
         DeValue::Integer(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
         DeValue::Float(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
         DeValue::Integer(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
         DeValue::Float(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Integer(number) if is_list_of("integer") || is_list_of("number") => Some(format!("[{}]", number.as_str())),
+        DeValue::Boolean(truth) if is_free_text && types == ["string"] => Some(format!("\"{truth}\"")),
+        DeValue::Integer(number)
+            if (is_list_of("integer") || is_list_of("number")) && least_items(root, schema) < 2 =>
+        {
+            Some(format!("[{}]", number.as_str()))
+        }
         DeValue::Datetime(date) if takes("string") => Some(format!("\"{date}\"")),
         _ => None,
-    };
-    let message = match (written, give_of(root, schema)) {
-        (Some(written), _) => format!("`{key}` is {what}: write {written}"),
-        (None, Some(give)) => format!("`{key}` is {what}: give {give}"),
-        (None, None) => {
-            let names: Vec<&str> = types.iter().map(|name| type_phrase(name)).collect();
-            format!("`{key}` is {what}: give {}", listed(&names))
+    }
+}
+
+/// The shapes that a schema allows, as phrases: `a list of texts`.
+fn phrases(root: &Value, schema: &Value) -> Vec<String> {
+    let schema = resolved(root, schema);
+    if let Some(branches) = branches(schema) {
+        if let Some(tag) = branches.first().and_then(|first| tag_of(root, first)) {
+            return vec![format!("a table with `{tag}`")];
         }
+        let mut all: Vec<String> = branches.iter().flat_map(|branch| phrases(root, branch)).collect();
+        all.dedup();
+        return all;
+    }
+    let phrase = |name: &&str| match *name {
+        "array" => match schema.get("items").map(|items| types_of(root, items)).as_deref() {
+            Some(["string"]) => "a list of texts".to_owned(),
+            Some(["integer"]) => "a list of whole numbers".to_owned(),
+            Some(["object"]) => "a list of tables".to_owned(),
+            _ => "a list".to_owned(),
+        },
+        "object" => {
+            let names = |keyword: &str| match schema.get(keyword) {
+                Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+                Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
+                _ => Vec::new(),
+            };
+            match (names("required").as_slice(), names("properties").as_slice()) {
+                ([.., _], _) => format!("a table with {}", in_backticks(&names("required")).join(", ")),
+                (_, few @ ([_] | [_, _] | [_, _, _])) => {
+                    format!("a table with {}", listed(&in_backticks(few)))
+                }
+                _ => "a table".to_owned(),
+            }
+        }
+        other => type_phrase(other).to_owned(),
     };
-    (message, None)
+    types_of(root, schema).iter().map(phrase).collect()
 }
 
 /// Whether a schema allows lists of a type.
@@ -545,7 +886,9 @@ fn is_list_of(root: &Value, schema: &Value, name: &str) -> bool {
     let schema = resolved(root, schema);
     match branches(schema) {
         Some(branches) => branches.iter().any(|branch| is_list_of(root, branch, name)),
-        None => schema.get("items").is_some_and(|items| types_of(root, items).contains(&name)),
+        None => schema
+            .get("items")
+            .is_some_and(|items| types_of(root, items).contains(&name)),
     }
 }
 
@@ -582,10 +925,26 @@ fn types_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     types
 }
 
+/// The smallest number of items of a list.
+fn least_items(root: &Value, schema: &Value) -> u64 {
+    let schema = resolved(root, schema);
+    match branches(schema) {
+        Some(branches) => branches
+            .iter()
+            .map(|branch| least_items(root, branch))
+            .max()
+            .unwrap_or(0),
+        None => schema.get("minItems").and_then(Value::as_u64).unwrap_or(0),
+    }
+}
+
 fn formats_of<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     let schema = resolved(root, schema);
     match branches(schema) {
-        Some(branches) => branches.iter().flat_map(|branch| formats_of(root, branch)).collect(),
+        Some(branches) => branches
+            .iter()
+            .flat_map(|branch| formats_of(root, branch))
+            .collect(),
         None => schema.get("format").and_then(Value::as_str).into_iter().collect(),
     }
 }

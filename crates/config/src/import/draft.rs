@@ -15,7 +15,7 @@ pub struct Draft {
     /// Remarks for the reader: what was left out, and why.
     pub remarks: Vec<String>,
     /// Common cases that do not apply, each with the reason.
-    pub without: Vec<(String, String)>,
+    pub skip_common_cases: Vec<(String, String)>,
     /// The requests, in order.
     pub operations: Vec<Operation>,
     /// Schemas of replies by name: `$defs` of `schemas.json`.
@@ -28,11 +28,12 @@ pub struct Operation {
     pub name: String,
     /// The origin of the request, for example file and line.
     pub from: String,
+    /// A description, if the source has one.
     pub summary: String,
     pub method: String,
-    /// Path and query, with placeholders `{name}`.
+    /// Path and query, with placeholders `{name}`. All other braces are percent-encoded.
     pub path: String,
-    /// The values of the placeholders.
+    /// Values of placeholders, before they are encoded for a path or query.
     pub with: BTreeMap<String, String>,
     /// Headers in order; they may contain placeholders.
     pub headers: Vec<(String, String)>,
@@ -42,9 +43,8 @@ pub struct Operation {
     pub remarks: Vec<String>,
 }
 
-/// Names of placeholders for the literal characters `{` and `$`, which would start a placeholder or a name.
+/// The placeholder for a brace that cannot be written in another way.
 pub(crate) const BRACE: &str = "brace";
-pub(crate) const DOLLAR: &str = "dollar";
 
 /// The body of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,7 +150,7 @@ impl Operation {
         };
         let mut name = base.clone();
         let mut number = 2;
-        while self.with.contains_key(&name) || [BRACE, DOLLAR].contains(&name.as_str()) {
+        while self.with.contains_key(&name) || name == BRACE {
             name = format!("{base}_{number}");
             number += 1;
         }

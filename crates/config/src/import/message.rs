@@ -82,7 +82,6 @@ pub(crate) fn operation(
     let mut operation = Operation {
         name: names.of_request(&sent.method, target),
         from,
-        summary: format!("{} {}", sent.method, target.split('?').next().unwrap_or_default()),
         method: sent.method.clone(),
         path: target.to_owned(),
         ..Operation::default()

@@ -47,7 +47,16 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let broken = |row: usize, error: &csv::Error| TableError::Row {
         row,
-        reason: error.to_string(),
+        reason: match error.kind() {
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => {
+                let noun = if *len == 1 { "value" } else { "values" };
+                format!("it has {len} {noun}, and the header line has {expected_len}")
+            }
+            csv::ErrorKind::Utf8 { .. } => "it is not a text in UTF-8".to_owned(),
+            _ => error.to_string(),
+        },
     };
     let names = reader.headers().map_err(|error| broken(0, &error))?.clone();
     let mut columns: Vec<(String, Vec<String>)> = names

@@ -50,7 +50,9 @@ impl Plan {
         let mut planned: Vec<(&SuiteGroup, GroupPlan)> = Vec::new();
         for group in &suite.groups {
             let made = builder.group(group, plan.groups.len());
-            let Some((one, entries)) = faults.keep(made) else { continue };
+            let Some((one, entries)) = faults.keep(made) else {
+                continue;
+            };
             faults.keep(builder.is_alone(group, &one, &planned));
             planned.push((group, one.clone()));
             if !entries.is_empty() {
@@ -79,7 +81,11 @@ struct PlanBuilder<'a> {
 }
 
 impl<'a> PlanBuilder<'a> {
-    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a PlanOverrides) -> Result<Self, ConfigError> {
+    fn new(
+        catalogue: &'a Catalogue,
+        suite: &'a Suite,
+        wishes: &'a PlanOverrides,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             catalogue,
             suite,
@@ -90,7 +96,9 @@ impl<'a> PlanBuilder<'a> {
 
     /// The limits of the suite must not exceed the resources of the machine.
     fn limits_fit(&self, faults: &mut Faults) {
-        let Some(machine) = &self.wishes.machine else { return };
+        let Some(machine) = &self.wishes.machine else {
+            return;
+        };
         let (limits, spans) = (self.suite.limits, &self.suite.limit_spans);
         if let Some(cpus) = limits.cpus.filter(|&cpus| cpus > f64::from(machine.cpus)) {
             let message = format!("`cpus` is {cpus}, and this machine has {}", machine.cpus);
@@ -98,7 +106,11 @@ impl<'a> PlanBuilder<'a> {
         }
         let memory = limits.memory_bytes.zip(machine.memory());
         if let Some((wanted, (bytes, whose))) = memory.filter(|(wanted, (there, _))| wanted > there) {
-            let message = format!("`memory` is {} MiB, and {whose} {} MiB", wanted >> 20, bytes >> 20);
+            let message = format!(
+                "`memory` is {} MiB, and {whose} {} MiB",
+                wanted >> 20,
+                bytes >> 20
+            );
             faults.keep::<()>(Err(self.at(&spans.memory, message, "request at most that")));
         }
     }
@@ -175,7 +187,12 @@ impl<'a> PlanBuilder<'a> {
     ) -> Result<(), ConfigError> {
         let same = |(_, other): &&(&SuiteGroup, GroupPlan)| {
             (&other.contract, &other.workload, &other.load, &other.search)
-                == (&planned.contract, &planned.workload, &planned.load, &planned.search)
+                == (
+                    &planned.contract,
+                    &planned.workload,
+                    &planned.load,
+                    &planned.search,
+                )
         };
         let Some((other, _)) = others.iter().find(same) else {
             return Ok(());
@@ -200,7 +217,11 @@ impl<'a> PlanBuilder<'a> {
     ) -> Result<Vec<Entry>, ConfigError> {
         let known = contract.protocols();
         if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
-            let message = format!("contract `{}` is not available over {}", contract.name, words(&[*unknown]));
+            let message = format!(
+                "contract `{}` is not available over {}",
+                contract.name,
+                words(&[*unknown])
+            );
             let help = format!("known are {}", words(&known));
             return Err(self.at(&group.spans.protocols, message, help));
         }
@@ -260,7 +281,8 @@ impl<'a> PlanBuilder<'a> {
             return Err(self.at(&spans.contract, message, "remove `[network]`"));
         }
         if planned.search.is_some() && !has_one_rate(&planned.load) {
-            let message = "`capacity` starts at the constant rate of an open load, which the group does not have";
+            let message =
+                "`capacity` starts at the constant rate of an open load, which the group does not have";
             let help = "give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
             return Err(self.at(&spans.capacity, message, help));
         }
@@ -356,7 +378,11 @@ impl<'a> PlanBuilder<'a> {
                 kind,
                 name,
                 allowed,
-            } => self.at(span, format!("contract `{contract}` has no {kind} `{name}`"), allowed),
+            } => self.at(
+                span,
+                format!("contract `{contract}` has no {kind} `{name}`"),
+                allowed,
+            ),
             other => other,
         }
     }

@@ -70,7 +70,9 @@ impl Plan {
             starts: self.starts,
             expected_s: self.expected().as_secs_f64(),
             budget_s: self.budget_ns.map(|ns| Duration::from_nanos(ns).as_secs_f64()),
-            groups: groups.map(|(index, group)| self.outline_of(index, group)).collect(),
+            groups: groups
+                .map(|(index, group)| self.outline_of(index, group))
+                .collect(),
         }
     }
 
@@ -113,7 +115,8 @@ fn load_in_words(load: &Load) -> String {
         1 => String::new(),
         several => format!(", {several} requests in flight on each"),
     };
-    let rooms = |members: Option<u32>| members.map_or_else(String::new, |size| format!(" in rooms of {size}"));
+    let rooms =
+        |members: Option<u32>| members.map_or_else(String::new, |size| format!(" in rooms of {size}"));
     match load {
         Load::Closed {
             connections,

@@ -116,25 +116,22 @@ impl ServiceOriginToml {
         });
         match (self.run, self.url, contained, counted) {
             (Some(_), _, Some((span, key)), _) => {
-                let message = format!(
-                    "`run` and `{key}`: a service is either a command or a container image; give only one"
-                );
-                Err(source.invalid(span, message))
+                let message =
+                    format!("`run` and `{key}`: a service is either a command or a container image");
+                Err(source.invalid_with(span, message, "give only one"))
             }
             (_, Some(_), Some((span, key)), _) => {
-                let message = format!(
-                    "`url` and `{key}`: a service is either a container image or runs already; give only one"
-                );
-                Err(source.invalid(span, message))
+                let message =
+                    format!("`url` and `{key}`: a service is either a container image or runs already");
+                Err(source.invalid_with(span, message, "give only one"))
             }
             (Some(_), Some(url), ..) => {
-                let message =
-                    "`run` and `url`: a service is either started by prony or runs already; give only one";
-                Err(source.invalid(url.span(), message))
+                let message = "`run` and `url`: a service is either started by prony or runs already";
+                Err(source.invalid_with(url.span(), message, "give only one"))
             }
             (_, None, _, Some((span, _))) => {
-                let message = "`pid` and `cgroup` are for a service that runs already: give its `url`, too";
-                Err(source.invalid(span, message))
+                let message = "`pid` and `cgroup` are for a service that runs already";
+                Err(source.invalid_with(span, message, "give its `url`, too"))
             }
             (None, None, Some(_), None) => image(source, self.image, self.containerfile, folder)
                 .map(|image| Some(ServiceOrigin::Image(image))),
@@ -158,8 +155,12 @@ fn image(
         let text = name.get_ref();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
         if !text.starts_with(|letter: char| letter.is_ascii_alphanumeric()) || !text.chars().all(plain) {
-            let message = format!("`image` is `{text}`: give the name of an image, such as `name:tag`");
-            return Err(source.invalid(name.span(), message));
+            let message = format!("`image` is \"{text}\"");
+            return Err(source.invalid_with(
+                name.span(),
+                message,
+                "give the name of an image, such as \"name:tag\"",
+            ));
         }
     }
     if let Some(file) = &containerfile {
@@ -168,11 +169,9 @@ fn image(
         let letters = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
         let plain = path.to_str().is_some_and(|path| path.chars().all(letters));
         if !inside || !plain || !folder.join(path).is_file() {
-            let message = format!(
-                "`containerfile` is `{}`: give a file in the service's folder, by its path relative to that folder",
-                path.display()
-            );
-            return Err(source.invalid(file.span(), message));
+            let message = format!("`containerfile` is \"{}\"", path.display());
+            let help = "give a file in the service's folder, by its path relative to that folder";
+            return Err(source.invalid_with(file.span(), message, help));
         }
     }
     Ok(Image {
@@ -196,7 +195,7 @@ fn external_target(
     (trust, folder): (TrustToml, &Path),
 ) -> Result<Target, ConfigError> {
     let text = written.get_ref();
-    let refused = |why: &str| source.invalid(written.span(), format!("`url` is `{text}`: {why}"));
+    let refused = |why: &str| source.invalid(written.span(), format!("`url` is \"{text}\": {why}"));
     let (mut target, path) = target::parse(text, false)
         .map_err(|error| source.invalid(written.span(), format!("`url`: {error}")))?;
     if path != "/" {

@@ -1,6 +1,7 @@
 //! The TLS certificates that prony trusts for an external service.
 
 use crate::ConfigError;
+use crate::format::error::io_reason;
 use crate::format::{SourceFile, Spanned};
 use prony_load::Target;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,9 @@ impl TrustToml {
 
     /// Rejects the keys if there is no external service.
     pub(super) fn reject_without_url(&self, source: &SourceFile) -> Result<(), ConfigError> {
-        let message = "`cacert` and `insecure` are for a service that runs already: give its `url`, too";
+        let message = "`cacert` and `insecure` are for a service that runs already";
         match self.place() {
-            Some(place) => Err(source.invalid(place, message)),
+            Some(place) => Err(source.invalid_with(place, message, "give its `url`, too")),
             None => Ok(()),
         }
     }
@@ -64,20 +65,18 @@ impl TrustToml {
 
 fn read(source: &SourceFile, file: &Spanned<PathBuf>, folder: &Path) -> Result<String, ConfigError> {
     let path = folder.join(file.get_ref());
-    let refused = |why: String| {
-        let message = format!("`cacert` is the file {}: {why}", path.display());
-        source.invalid(file.span(), message)
+    let refused = |why: &str, help: &str| {
+        let message = format!("`cacert` is \"{}\": {why}", file.get_ref().display());
+        source.invalid_with(file.span(), message, help)
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        refused(format!(
-            "cannot read it ({error}); it must be in the service's folder"
-        ))
-    })?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| refused(&io_reason(&error), "give a file in the service's folder"))?;
     if text.contains(PEM) {
         Ok(text)
     } else {
-        Err(refused(format!(
-            "it contains no certificate: it must be PEM, with {PEM}"
-        )))
+        Err(refused(
+            "it contains no certificate",
+            &format!("give a file in PEM, with {PEM}"),
+        ))
     }
 }

@@ -8,11 +8,11 @@ pub use matrix::Factor;
 pub use rank_by::RankBy;
 pub(crate) use written::{LimitsToml, SuiteToml};
 
-use crate::format::{FileKind, SourceFile, Spanned};
 use crate::format::suggestion::suggest;
+use crate::format::{FileKind, SourceFile, Spanned};
 use crate::load_table::PositiveDuration;
 use crate::{Address, ConfigError};
-use matrix::OneOrMore;
+use matrix::{LoadsToml, OneOrMore};
 use prony_load::{Load, Protocol, Search};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -274,13 +274,17 @@ impl GroupReader<'_> {
         let group = SuiteGroup {
             contract: written.contract.get_ref().clone(),
             workload: None,
-            protocols: protocols.map_or_else(|| vec![Protocol::Http1], |protocols| protocols.get_ref().clone()),
+            protocols: protocols
+                .map_or_else(|| vec![Protocol::Http1], |protocols| protocols.get_ref().clone()),
             load: None,
             search: search.map(|capacity| CapacityToml::search(capacity.get_ref())),
             rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
             warm_up: warm_up.map_or(self.warm_up, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
             duration: duration.map_or(self.duration, |duration| duration.get_ref().get()),
-            timeout: written.timeout.or(suite.timeout).map_or(TIMEOUT, PositiveDuration::get),
+            timeout: written
+                .timeout
+                .or(suite.timeout)
+                .map_or(TIMEOUT, PositiveDuration::get),
             services: services.cloned().unwrap_or_default(),
             factors: Vec::new(),
             spans: GroupSpans {
@@ -294,7 +298,17 @@ impl GroupReader<'_> {
                 group: whole,
             },
         };
-        let workloads = match &written.workload {
+        self.matrix(&group, written.workload.as_ref(), load)
+    }
+
+    /// The group with each workload and each load.
+    fn matrix(
+        &self,
+        group: &SuiteGroup,
+        workload: Option<&Spanned<OneOrMore<String>>>,
+        load: Option<&Spanned<LoadsToml>>,
+    ) -> Result<Vec<SuiteGroup>, ConfigError> {
+        let workloads = match workload {
             None => vec![None],
             Some(names) => OneOrMore::each(names).into_iter().map(Some).collect(),
         };
@@ -313,7 +327,10 @@ impl GroupReader<'_> {
                     group.factors.extend(factor);
                 }
                 if let Some((load, factors)) = load {
-                    if factors.iter().any(|factor| matches!(factor, Factor::Connections(_))) {
+                    if factors
+                        .iter()
+                        .any(|factor| matches!(factor, Factor::Connections(_)))
+                    {
                         group.spans.load = load.connections().map_or(group.spans.load, Spanned::span);
                     }
                     group.load = Some(load.clone().resolve(self.source)?);

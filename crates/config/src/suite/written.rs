@@ -87,7 +87,7 @@ pub(super) enum DesignToml {
     Interleaved,
 }
 
-/// `{ window = "200ms", cycles = 30 }`
+/// The windows of an interleaved design.
 #[derive(Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { window = \"200ms\", cycles = 30 }"))]
@@ -191,7 +191,7 @@ pub(super) enum WarmUpToml {
     Steady(SteadyToml),
 }
 
-/// `{ min = "1s", max = "20s" }`
+/// A warm-up until the service is steady.
 #[derive(Deserialize, Clone, Copy, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SteadyToml {
@@ -226,7 +226,7 @@ pub(super) struct NetworkToml {
     rate: Option<Spanned<String>>,
 }
 
-/// `{ objective = "p99<10ms,errors<0.1%", max_rate = 200000, tolerance = 0.05, probe = "1s" }`
+/// A search for the highest rate that meets an objective.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-give" = "a table, such as { objective = \"p99<10ms,errors<0.1%\" }"))]
@@ -296,7 +296,12 @@ impl SuiteToml {
         }
         faults.keep(self.address.resolve(source));
         faults.keep(self.limits.resolve(source));
-        faults.keep(self.network.as_ref().map(|network| network.resolve(source)).transpose());
+        faults.keep(
+            self.network
+                .as_ref()
+                .map(|network| network.resolve(source))
+                .transpose(),
+        );
         faults.keep(verified_load(source, self.load.as_ref()));
         for group in &self.groups {
             self.verify_group(source, group, &mut faults);
@@ -309,7 +314,11 @@ impl SuiteToml {
         let known = self.profiles();
         if written.services.is_none() && self.services.is_none() {
             let help = "add `services`, such as [\"go-*\"], to the group or at the top for all groups";
-            faults.keep::<()>(Err(source.invalid_with(group.span(), "the group has no `services`", help)));
+            faults.keep::<()>(Err(source.invalid_with(
+                group.span(),
+                "the group has no `services`",
+                help,
+            )));
         }
         faults.keep(verified_warm_up(source, written.warm_up.as_ref()));
         faults.keep(verified_load(source, written.load.as_ref()));
@@ -326,7 +335,11 @@ impl SuiteToml {
         }
     }
 
-    fn verified_starts(&self, source: &SourceFile, starts: Option<&Spanned<Starts>>) -> Result<(), ConfigError> {
+    fn verified_starts(
+        &self,
+        source: &SourceFile,
+        starts: Option<&Spanned<Starts>>,
+    ) -> Result<(), ConfigError> {
         match starts {
             Some(starts)
                 if *starts.get_ref() == Starts::Shared && self.design == Some(DesignToml::Interleaved) =>
@@ -360,7 +373,10 @@ fn verified_load(source: &SourceFile, written: Option<&Spanned<LoadsToml>>) -> R
     faults.or(())
 }
 
-fn verified_capacity(source: &SourceFile, written: Option<&Spanned<CapacityToml>>) -> Result<(), ConfigError> {
+fn verified_capacity(
+    source: &SourceFile,
+    written: Option<&Spanned<CapacityToml>>,
+) -> Result<(), ConfigError> {
     match written.map(|written| &written.get_ref().objective) {
         Some(objective) if objective.get_ref().streams().is_some() => Err(source.invalid_with(
             objective.span(),
@@ -443,7 +459,10 @@ impl NetworkToml {
 }
 
 fn too_large(source: &SourceFile, key: &str, written: &Spanned<String>) -> ConfigError {
-    source.invalid(written.span(), format!("`{key}` is \"{}\": give less", written.get_ref()))
+    source.invalid(
+        written.span(),
+        format!("`{key}` is \"{}\": give less", written.get_ref()),
+    )
 }
 
 /// A whole number with one of the units; `None` if it is too large.

@@ -327,9 +327,7 @@ fn a_token_is_minted_for_every_call_and_is_no_place_to_fill() {
     let folder = folder.path().join("shop");
     std::fs::create_dir(&folder).expect("a folder");
     let text = r#"
-name = "shop"
-title = "Shop"
-summary = "Orders."
+format = 1
 
 [jwt.token]
 alg = "HS256"
@@ -337,14 +335,12 @@ key = "secret"
 claims = { sub = "ada", exp = "1h" }
 
 [operation.order]
-summary = "An order."
 http = "GET /orders/{id}"
 headers = { Authorization = "Bearer {token}" }
 with = { id = { random = [1, 9] } }
 expect = { status = 200 }
 
 [workload.orders]
-summary = "Orders."
 mix = [{ operation = "order" }]
 load = { kind = "closed", connections = 1 }
 "#;

@@ -1,6 +1,7 @@
 //! Streaming gRPC calls in contracts.
 
-use super::common;
+use super::common::{self, refused};
+use prony_config::ConfigError;
 use prony_config::contract::{Case, Contract};
 use prony_load::events::{Data, EncodedMessages};
 use prony_load::{Body, Bytes, Header, Protocol, Template};
@@ -15,47 +16,41 @@ service Toy {
 }
 "#;
 
-const RIGHT: &str = r#"name = "toy"
-title = "Toy"
-summary = "Numbers."
+const RIGHT: &str = r#"format = 1
 proto = "toy.proto"
 
 [operation.count]
-summary = "Numbers up to one."
 grpc = "toy.Toy/count"
 message = { n = "{most}" }
 with = { most = { random = [1, 9] } }
 expect = { events = { count = "{most}", each = { message = { n = "{= i * 2}" } }, gap_us = 7 } }
 
 [operation.sum]
-summary = "The sum of numbers."
 grpc = "toy.Toy/sum"
-messages = { count = "{count}", each = { n = "{= i + {from}}" } }
+messages = { count = "{count}", each = { n = "{= i + from}" } }
 with = { count = 3, from = 10 }
-expect = { message = { n = "{= {count} * ({count} + 1) / 2 + {count} * {from}}" } }
+expect = { message = { n = "{= count * (count + 1) / 2 + count * from}" } }
 
 [operation.both]
-summary = "Numbers back."
 grpc = "toy.Toy/both"
 messages = { count = 2, each = { n = "{= i}" }, unanswered = 1 }
 expect = { events = { count = 2, each = { message = { n = "{= i}" } }, flushed = true } }
 
 [[case]]
 name = "late"
-call = { operation = "count", deadline = "250ms", expect = { grpc = "DEADLINE_EXCEEDED" } }
+call = { operation = "count", deadline = "250ms", expect = { grpc_status = "DEADLINE_EXCEEDED" } }
 
 [[case]]
 name = "they leave"
-leave = { streams = 8 }
+disconnect = { clients = 8 }
 call = { operation = "count" }
 
 [workload.fixed]
-summary = "Three."
 mix = [{ operation = "count", with = { most = 3 } }, { operation = "sum" }]
 load = { kind = "closed", connections = 1 }
 "#;
 
-fn load(contract: &str) -> Result<Contract, String> {
+fn load(contract: &str) -> Result<Contract, ConfigError> {
     common::load_beside(contract, &[("toy.proto", PROTO)])
 }
 
@@ -71,7 +66,7 @@ fn numbers(numbers: &[u8]) -> Vec<Bytes> {
 
 #[test]
 fn each_message_of_a_stream_is_encoded_before() {
-    let contract = load(RIGHT).expect("a contract");
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
     let workload = contract.workload("fixed", Protocol::Grpc).expect("a workload");
     let [count, sum] = workload.operations.as_slice() else {
         panic!("two operations");
@@ -92,7 +87,7 @@ fn each_message_of_a_stream_is_encoded_before() {
 
 #[test]
 fn a_check_sends_streams_both_ways() {
-    let contract = load(RIGHT).expect("a contract");
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
     let first = case(&contract, "keep-alive");
     let both = first
         .exchanges
@@ -113,7 +108,7 @@ fn a_check_sends_streams_both_ways() {
 
 #[test]
 fn a_deadline_is_a_header() {
-    let contract = load(RIGHT).expect("a contract");
+    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
     let late = &case(&contract, "late").exchanges[0];
     assert_eq!(late.request.headers, [Header::deadline(250_000_000)]);
     assert_eq!(
@@ -125,59 +120,69 @@ fn a_deadline_is_a_header() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    for (old, new, expected) in [
+    let table = [
         (
             "message = { n = \"{most}\" }",
             "messages = { count = 1, each = {} }",
-            "contract.toml:9: `messages`: `toy.Toy/count` takes one: give `message`",
+            "6 { count = 1, each = {} }: `messages`: `toy.Toy/count` takes one: give `message`",
         ),
         (
-            "messages = { count = \"{count}\", each = { n = \"{= i + {from}}\" } }\n",
+            "messages = { count = \"{count}\", each = { n = \"{= i + from}\" } }\n",
             "",
-            "`toy.Toy/sum` takes a stream: give `messages",
+            "10 [operation.sum]: `toy.Toy/sum` takes a stream: give `messages = { count = …, each = { … } }`",
         ),
-        ("unanswered = 1", "unanswered = 0", "`messages.unanswered` is 0"),
+        (
+            "unanswered = 1",
+            "unanswered = 0",
+            "18 0: `unanswered` is 0: give at least 1",
+        ),
         (
             "count = 2, each = { n = \"{= i}\" }",
             "count = 2, each = { n = \"{= j}\" }",
-            "`messages.each`: `j`",
+            "18 j: no value `j` (give `with.j = …`)",
         ),
         (
             "count = 2, each = { n = \"{= i}\" }",
             "count = 200000, each = { n = 1 }",
-            "200000 messages: give at most 100000",
+            "18 { n = 1 }: `messages.each`: 200000 messages: give at most 100000",
+        ),
+        (
+            "count = \"{count}\"",
+            "count = \"{coun}\"",
+            "12 {coun}: `{coun}` has no value (did you mean `{count}`?)",
         ),
         (
             "events = { count = 2, each = { message = { n = \"{= i}\" } }, flushed = true }",
             "message = { n = 1 }",
-            "the reply is a stream: describe it",
+            "19 { message = { n = 1 } }: the reply is a stream: describe it, `events = { count = …, each = { message = { … } } }`",
         ),
         (
-            "message = { n = \"{= {count}",
-            "events = { count = 1, each = { message = {} } }, message = { n = \"{= {count}",
-            "the reply is not a stream",
+            "message = { n = \"{= count",
+            "events = { count = 1, each = { message = {} } }, message = { n = \"{= count",
+            "14 { count = 1, each = { message = {} } }: `events`: the reply is not a stream",
         ),
         (
             "each = { message = { n = \"{= i * 2}\" } }",
             "each = { message = { n = 1 }, id = \"1\" }",
-            "for gRPC, `expect.events` has",
+            "8 { count = \"{most}\", each = { message = { n = 1 }, id = \"1\" }, gap_us = 7 }: for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`",
         ),
         (
             "with = { most = 3 }",
             "with = { most = { random = [1, 9] } }",
-            "not a message `toy.Number`",
+            "6 { n = \"{most}\" }: `message`: a number of a message cannot differ between requests: set it in the workload",
         ),
-    ] {
-        assert!(RIGHT.contains(old), "nothing to replace: {old}");
-        let wrong = RIGHT.replacen(old, new, 1);
-        let loaded = load(&wrong).and_then(|contract| {
-            let workload = contract.workload("fixed", Protocol::Grpc);
-            workload.map_err(|error| error.to_string())
-        });
-        let message = loaded.expect_err(new);
-        assert!(
-            message.contains(expected),
-            "{new}: `{expected}` is missing: {message}"
-        );
-    }
+        (
+            "grpc_status = \"DEADLINE_EXCEEDED\"",
+            "grpc_status = \"DEADLINE\"",
+            "23 \"DEADLINE\": `grpc_status` is \"DEADLINE\" (known are ABORTED, ALREADY_EXISTS, CANCELLED, DATA_LOSS, DEADLINE_EXCEEDED, FAILED_PRECONDITION, INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, OUT_OF_RANGE, PERMISSION_DENIED, RESOURCE_EXHAUSTED, UNAUTHENTICATED, UNAVAILABLE, UNIMPLEMENTED, UNKNOWN)",
+        ),
+        (
+            "grpc_status = \"DEADLINE_EXCEEDED\"",
+            "grpc_status = \"deadline_exceeded\"",
+            "23 \"deadline_exceeded\": `grpc_status` is \"deadline_exceeded\" (did you mean `DEADLINE_EXCEEDED`?)",
+        ),
+    ];
+    refused(RIGHT, &table, |contract| {
+        load(contract)?.workload("fixed", Protocol::Grpc).map(drop)
+    });
 }

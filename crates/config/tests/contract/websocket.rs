@@ -1,23 +1,19 @@
 //! WebSocket in contracts: messages of loads, scripts of cases, and error messages.
 
-use super::common::load;
+use super::common::{load, refused, right};
 use prony_config::contract::{Case, Delivery, ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use prony_load::{Body, BodyRule, Part, Protocol, Template};
 
-const RIGHT: &str = r#"name = "toy"
-title = "Toy"
-summary = "A toy."
+const RIGHT: &str = r#"format = 1
 
 [operation.text]
-summary = "Comes back."
 websocket = "/ws"
 headers = { Origin = "here" }
-with = { message = { hex = 8 } }
+with = { message = { random_hex = 8 } }
 text = "<{message}>"
 expect = { echoed = true }
 
 [operation.binary]
-summary = "Comes back."
 websocket = "/ws"
 headers = { Origin = "here" }
 with = { bytes = { random = [1, 9] } }
@@ -26,12 +22,16 @@ expect = { echoed = true }
 
 [[case]]
 name = "a talk"
-call = { operation = "text", with = { code = [1000, ""] }, script = [
-    { text = "a{message}", unfinished = true },
+
+[case.call]
+operation = "text"
+with = { code = [1000, ""] }
+script = [
+    { text = "a{message}", fin = false },
     { ping = { hex = "00ff" } },
-    { more = { letters = 3 }, unmasked = true, expect = "echo" },
+    { continuation = { letters = 3 }, masked = false, expect = "echo" },
     { close = "{code}", expect = { close = [1000, "{code}"] } },
-] }
+]
 
 [[case]]
 name = "a message"
@@ -42,40 +42,40 @@ name = "refused"
 call = { websocket = "/none", expect = { status = [403, 404] } }
 
 [workload.text]
-summary = "Texts."
 mix = [{ operation = "text" }]
 load = { kind = "closed", connections = 1, in_flight = 8 }
 
 [workload.binary]
-summary = "Bytes."
 mix = [{ operation = "binary", with = { bytes = 20 } }]
 load = { kind = "closed", connections = 1 }
 
 [operation.room]
-summary = "Goes to all members."
-common = false
+common_cases = false
 websocket = "/room/{room}"
-with = { room = { hex = 4 } }
+with = { room = { random_hex = 4 } }
 text = "hello"
 expect = { echoed = true }
 
 [[case]]
 name = "members"
-call = { operation = "room", with = { room = "r" }, script = [
-    { by = "a" },
-    { by = "b", at = "/room/{room}x", text = "hello" },
-    { by = "b", deaf = true },
-    { by = "a", text = "bye", cut = true },
-] }
+
+[case.call]
+operation = "room"
+with = { room = "r" }
+script = [
+    { client = "a" },
+    { client = "b", path = "/room/{room}x", text = "hello" },
+    { client = "b", stop_reading = true },
+    { client = "a", text = "bye", abort = true },
+]
 
 [workload.room]
-summary = "Texts in rooms."
 mix = [{ operation = "room" }]
 load = { kind = "closed", connections = 6, members = 3 }
 "#;
 
 fn case(name: &str) -> Case {
-    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    let contract = right(RIGHT);
     let mut cases = contract.cases(Protocol::WebSocket, 3).into_iter();
     cases.find(|case| case.name == name).expect("a case")
 }
@@ -167,7 +167,7 @@ fn several_members_talk_in_turn() {
 
 #[test]
 fn members_of_a_load_share_the_places_of_their_path() {
-    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    let contract = right(RIGHT);
     let room = contract
         .workload("room", Protocol::WebSocket)
         .expect("a workload");
@@ -203,7 +203,7 @@ fn the_common_cases_share_connections() {
 
 #[test]
 fn messages_of_a_load_must_come_back() {
-    let contract = load(RIGHT).unwrap_or_else(|error| panic!("{error}"));
+    let contract = right(RIGHT);
     assert_eq!(contract.protocols(), [Protocol::WebSocket]);
     let text = contract
         .workload("text", Protocol::WebSocket)
@@ -238,107 +238,160 @@ fn messages_of_a_load_must_come_back() {
     assert_eq!(sent, Some(expected));
 }
 
-/// The valid contract with one replacement must be rejected at this line, with these words.
-fn refused(old: &str, new: &str, line: usize, words: &str) {
-    assert!(RIGHT.contains(old), "nothing to replace: {old}");
-    let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
-    assert!(
-        message.contains(&format!("contract.toml:{line}: ")),
-        "{new}: not line {line}: {message}"
-    );
-    assert!(message.contains(words), "{new}: `{words}` is missing: {message}");
-}
-
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told() {
-    let first = "    { text = \"a{message}\", unfinished = true },";
-    let turn = |new: &str, words: &str| refused(first, &format!("    {new},"), 23, words);
-    turn("{ text = \"a\", binary = \"b\" }", "turn 1: more than one of");
-    turn("{ unfinished = true }", "turn 1: it is empty");
-    turn(
-        "{ ping = \"a\", unfinished = true }",
-        "a ping, pong or close is one frame",
-    );
-    turn("{ ping = { letters = 126 } }", "of at most 125 bytes");
-    turn(
-        "{ text = { hex = \"0\" } }",
-        "must be pairs of hexadecimal digits",
-    );
-    turn(
-        "{ text = { letters = \"{message}\" } }",
-        "is not a number of bytes",
-    );
-    turn(
-        "{ text = { letters = 16777217 } }",
-        "is not a number of bytes up to 16777216",
-    );
-    turn("{ reason = \"bye\" }", "`reason` without `close`");
-    turn("{ close = \"\", reason = \"bye\" }", "a `reason` needs a code");
-    turn("{ close = 65536 }", "is not a close code");
-    turn(
-        "{ expect = { close = 1000 } }",
-        "turn 2: the connection has already ended",
-    );
-    turn("{ text = \"{unknown}\" }", "`{unknown}` has no value");
-    turn("{ deaf = true }", "need a member");
-    refused(
-        "websocket = \"/none\",",
-        "http = \"GET /none\", script = [],",
-        36,
-        "`script` needs a WebSocket",
-    );
-    refused(
-        "websocket = \"/none\",",
-        "websocket = \"none\",",
-        36,
-        "is not a path",
-    );
-    refused(
-        "{ status = [403, 404] }",
-        "{ status = 403, echoed = true }",
-        36,
-        "remove the messages after it",
-    );
-    refused(
-        "{ status = [403, 404] }",
-        "{ text = \"no\" }",
-        36,
-        "for a WebSocket, `expect` has `echoed`",
-    );
-    refused(
-        "websocket = \"/ws\"\n",
-        "websocket = \"/ws\"\nhttp = \"GET /\"\n",
-        5,
-        "`websocket` together with `http` or `grpc`",
-    );
-    refused(
-        "\"{bytes}\" }",
-        "\"{bytes}\", chunk = 9 }",
-        18,
-        "for bodies of HTTP/1.1",
-    );
+    let first = "{ text = \"a{message}\", fin = false }";
+    let refused_status = "{ status = [403, 404] }";
+    let table = [
+        (
+            first,
+            "{ text = \"a\", binary = \"b\" }",
+            "24 { text = \"a\", binary = \"b\" }: more than one of `text`, `binary`, `continuation`, `ping`, `pong` and `close`: give only one",
+        ),
+        (
+            first,
+            "{ fin = false }",
+            "24 { fin = false }: the step is empty: give a frame, or `expect`",
+        ),
+        (
+            first,
+            "{ ping = \"a\", fin = false }",
+            "24 { ping = \"a\", fin = false }: a ping, pong or close is one frame of at most 125 bytes",
+        ),
+        (
+            first,
+            "{ ping = { letters = 126 } }",
+            "24 { ping = { letters = 126 } }: a ping, pong or close is one frame of at most 125 bytes",
+        ),
+        (
+            first,
+            "{ text = { hex = \"0\" } }",
+            "24 { text = { hex = \"0\" } }: `hex` must be pairs of hexadecimal digits",
+        ),
+        (
+            first,
+            "{ text = { letters = \"nine\" } }",
+            "24 { text = { letters = \"nine\" } }: `nine` is not a number of bytes up to 16777216",
+        ),
+        (
+            first,
+            "{ text = { letters = 16777217 } }",
+            "24 { text = { letters = 16777217 } }: `16777217` is not a number of bytes up to 16777216",
+        ),
+        (
+            first,
+            "{ text = { letter = 9 } }",
+            "24 letter: unknown key `letter` (did you mean `letters`?)",
+        ),
+        (
+            first,
+            "{ reason = \"bye\" }",
+            "24 { reason = \"bye\" }: `reason` without `close`",
+        ),
+        (
+            first,
+            "{ close = \"\", reason = \"bye\" }",
+            "24 { close = \"\", reason = \"bye\" }: a `reason` needs a code",
+        ),
+        (
+            first,
+            "{ close = 65536 }",
+            "24 { close = 65536 }: `65536` is not a close code",
+        ),
+        (
+            first,
+            "{ expect = { close = 1000 } }",
+            "25 { ping = { hex = \"00ff\" } }: the connection has already ended: remove this step",
+        ),
+        (
+            first,
+            "{ expect = \"pong\" }",
+            "24 \"pong\": `expect` is \"pong\" (known are echo)",
+        ),
+        (
+            first,
+            "{ text = \"{unknown}\" }",
+            "24 {unknown}: `{unknown}` has no value (give `with.unknown = …`, or write `{{unknown}}` for the text `{unknown}`)",
+        ),
+        (
+            first,
+            "{ stop_reading = true }",
+            "24 { stop_reading = true }: `path`, `stop_reading` and `abort` need a client: name it with `client`",
+        ),
+        (
+            first,
+            "{ text = \"a\", unfinished = true }",
+            "24 unfinished: unknown key `unfinished` (known are abort, binary, client, close, continuation, expect, fin, masked, path, ping, pong, reason, stop_reading, text)",
+        ),
+        (
+            "websocket = \"/none\",",
+            "http = \"GET /none\", script = [],",
+            "36 []: `script` needs a WebSocket: give `websocket`",
+        ),
+        (
+            "websocket = \"/none\",",
+            "websocket = \"none\",",
+            "36 \"none\": `websocket`: `none` is not a path: it must start with `/`",
+        ),
+        (
+            refused_status,
+            "{ status = 403, echoed = true }",
+            "36 { status = 403, echoed = true }: `status` is for a rejected handshake: remove the messages after it",
+        ),
+        (
+            refused_status,
+            "{ text = \"no\" }",
+            "36 { text = \"no\" }: for a WebSocket, `expect` has `echoed`, or the `status` of a rejected handshake",
+        ),
+        (
+            "websocket = \"/ws\"\n",
+            "websocket = \"/ws\"\nhttp = \"GET /\"\n",
+            "3 [operation.text]: `websocket` together with `http` or `grpc`: give only one of them\n21 [case.call]: `websocket` together with `http` or `grpc`: give only one of them",
+        ),
+        (
+            "\"{bytes}\" }",
+            "\"{bytes}\", chunk = 9 }",
+            "14 { bytes = \"{bytes}\", chunk = 9 }: `generated.chunk` is for bodies of HTTP/1.1",
+        ),
+    ];
+    refused(RIGHT, &table, |contract| load(contract).map(drop));
 }
 
 #[test]
 fn what_is_wrong_with_members_is_told() {
-    let member = "    { by = \"b\", deaf = true },";
-    let of_member = |new: &str, words: &str| refused(member, &format!("    {new},"), 58, words);
-    of_member("{ text = \"c\" }", "turn 3: no `by`");
-    of_member(
-        "{ by = \"b\", at = \"/y\" }",
-        "turn 3: `at` is only for the first turn",
-    );
-    of_member(
-        "{ by = \"c\", at = \"y\" }",
-        "turn 3: `at` is `y`: a path starts with `/`",
-    );
-    of_member(
-        "{ by = \"b\", deaf = true, cut = true }",
-        "`deaf` and `cut`: give only one",
-    );
-    of_member(
-        "{ by = \"b\", cut = true }, { by = \"b\" }",
-        "turn 4: the connection has already ended",
-    );
-    refused("members = 3", "members = 4", 68, "6 connections in rooms of 4");
+    let member = "{ client = \"b\", stop_reading = true }";
+    let table = [
+        (
+            member,
+            "{ text = \"c\" }",
+            "62 { text = \"c\" }: no `client`: other steps name theirs, so give it here, too",
+        ),
+        (
+            member,
+            "{ client = \"b\", path = \"/y\" }",
+            "62 { client = \"b\", path = \"/y\" }: `path` is only for the first step of a client",
+        ),
+        (
+            member,
+            "{ client = \"c\", path = \"y\" }",
+            "62 { client = \"c\", path = \"y\" }: `path` is `y`: a path starts with `/` and has no spaces",
+        ),
+        (
+            member,
+            "{ client = \"b\", stop_reading = true, abort = true }",
+            "62 { client = \"b\", stop_reading = true, abort = true }: more than one of `expect`, `stop_reading` and `abort`: give only one",
+        ),
+        (
+            member,
+            "{ client = \"b\", abort = true }, { client = \"b\" }",
+            "62 { client = \"b\" }: the connection has already ended: remove this step",
+        ),
+        (
+            "members = 3",
+            "members = 4",
+            "68 6: 6 connections do not fill rooms of 4 (give 4 or 8 connections)",
+        ),
+    ];
+    refused(RIGHT, &table, |contract| load(contract).map(drop));
 }

@@ -3,6 +3,7 @@
 use prony_config::contract::Contract;
 use prony_config::format::{FileKind, SourceFile, upgraded};
 use prony_config::schemas;
+use prony_config::{Catalogue, Plan, PlanOverrides, Suite};
 use std::path::{Path, PathBuf};
 
 fn repository() -> PathBuf {
@@ -26,19 +27,31 @@ fn meaning(contract: &Contract) -> Vec<String> {
     let mut add = |line: String| lines.push(token.replace_all(&line, "TOKEN").into_owned());
     for protocol in contract.protocols() {
         for case in contract.cases(protocol, 1) {
-            let how = (&case.delivery, case.alone, case.thorough, &case.restart, &case.leave);
+            let how = (
+                &case.delivery,
+                case.alone,
+                case.thorough,
+                &case.restart,
+                &case.leave,
+            );
             add(format!("{protocol:?} {}: {how:?}", case.name));
             for exchange in &case.exchanges {
                 let request = serde_json::to_string(&exchange.request).expect("JSON");
                 let expect = serde_json::to_string(&exchange.expect).expect("JSON");
                 let times = (&exchange.within, &exchange.until);
-                add(format!("{}: {request} {expect} {:?} {times:?}", exchange.label, exchange.script));
+                add(format!(
+                    "{}: {request} {expect} {:?} {times:?}",
+                    exchange.label, exchange.script
+                ));
             }
         }
         for (workload, _) in contract.workloads() {
             if let Ok(built) = contract.workload(&workload, protocol) {
                 let load = contract.load_of(Some(&workload));
-                add(format!("{workload} {load:?} {}", serde_json::to_string(&built).expect("JSON")));
+                add(format!(
+                    "{workload} {load:?} {}",
+                    serde_json::to_string(&built).expect("JSON")
+                ));
             }
         }
     }
@@ -71,10 +84,169 @@ fn upgraded_contracts_mean_the_same() {
         let new = Contract::load(&folder).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
         let (old, new) = (meaning(&old), meaning(&new));
         for (old, new) in old.iter().zip(&new) {
-            let differ = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
-            let shown = |text: &str| text.get(differ.saturating_sub(200)..).unwrap_or(text).chars().take(500).collect::<String>();
+            let differ = old
+                .bytes()
+                .zip(new.bytes())
+                .take_while(|(old, new)| old == new)
+                .count();
+            let shown = |text: &str| {
+                text.get(differ.saturating_sub(200)..)
+                    .unwrap_or(text)
+                    .chars()
+                    .take(500)
+                    .collect::<String>()
+            };
             assert!(old == new, "{name}:\n{}\n{}", shown(old), shown(new));
         }
         assert_eq!(old.len(), new.len(), "{name}");
     }
+}
+
+/// The records of the plans of a suite, one for each of its profiles.
+fn plans(catalogue: &Catalogue, path: &Path) -> Vec<String> {
+    let suite = Suite::read(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let profiles = suite.profiles.clone();
+    let mut plans = Vec::new();
+    for profile in std::iter::once(None).chain(profiles.iter().map(Some)) {
+        let suite = Suite::read(path, profile.map(String::as_str)).expect("a profile of the suite");
+        let plan = Plan::of(catalogue, &suite, &PlanOverrides::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        plans.push(serde_json::to_string(&plan).expect("JSON"));
+    }
+    plans
+}
+
+#[test]
+fn upgraded_suites_and_those_of_today_plan_the_same_trials() {
+    let root = repository();
+    let catalogue = Catalogue::read(&root).expect("the catalogue");
+    let schema = schemas::extended(FileKind::Suite).expect("a schema");
+    let folder = tempfile::tempdir().expect("a folder");
+    for entry in
+        std::fs::read_dir(root.join("crates/config/tests/format/former/suites")).expect("former suites")
+    {
+        let former = entry.expect("an entry").path();
+        let name = former.file_name().expect("a name");
+        let old = plans(&catalogue, &former);
+        let source = SourceFile::read(&former).expect("read");
+        let text = upgraded(FileKind::Suite, &schema, &source)
+            .expect("a suite")
+            .expect("changed");
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        assert_eq!(old, plans(&catalogue, &file), "{}", former.display());
+        assert_eq!(
+            old,
+            plans(&catalogue, &root.join("suites").join(name)),
+            "{}",
+            former.display()
+        );
+    }
+}
+
+/// Each notation of former contracts, in the smallest of them.
+const FORMER: &str = r##"name = "toy"
+title = "Toy"
+summary = "A toy."
+
+[backing.db]
+use = "postgresql"
+work_mem = "4MB"
+
+[rows.user]
+query = "select id, name from account"
+
+[data.item]
+id = "#{= i + 1}"
+name = "item {= {offset} * i}"
+
+[[after]]
+name = "none is lost"
+query = "select 1"
+equals = "before"
+
+[[during]]
+name = "few"
+connections = 8
+
+[operation.list]
+summary = "Lists."
+http = "GET /list/{word}?offset={offset}"
+with = { offset = 3, word = "a/b" }
+expect = { decoded = true, headers = { Link = "/list/[0-9]+", Name = "{word}" }, json_list = { from = "{offset}", count = 2, member = "a/b", item = "$item" } }
+
+[operation.read]
+summary = "Reads."
+http = "GET /user/{id}"
+headers = { X-Text = "{Name} {= 1} {{id}}" }
+with = { id = { row = "user", column = "id" }, name = { row = "user", column = "name" } }
+expect = { type = "application/json", json = { id = "#{id}", name = "{name}", none = "$null" } }
+
+[operation.create]
+summary = "Creates."
+http = "POST /user"
+json = { name = "{name}", age = "#{age}", text = "{age}" }
+with = { name = ["{x}", "{= y"], age = { random = [1, 9] } }
+expect = { status = 201, json_part = { age = "#{age}" }, take = { user = "json:/id" } }
+
+[operation.upload]
+summary = "Uploads."
+common = false
+http = "PUT /user/{user}"
+generated = { bytes = 100 }
+with = { user = 1 }
+expect = { uploaded = true }
+
+[[case]]
+name = "away"
+restart = "db"
+away = "2s"
+call = { operation = "list", within = "1s" }
+
+[[case]]
+name = "twice"
+deliver = "one_packet"
+calls = [{ operation = "list" }, { operation = "list", expect = { fibonacci = "{offset}" } }]
+
+[workload.all]
+summary = "All."
+mix = [{ operation = "list" }]
+load = { kind = "closed", connections = 1 }
+"##;
+
+#[test]
+fn former_notations_become_the_current_ones() {
+    let source = SourceFile::new(Path::new("contract.toml"), FORMER);
+    let schema = schemas::extended(FileKind::Contract).expect("a schema");
+    let text = upgraded(FileKind::Contract, &schema, &source)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .expect("changed");
+    for line in [
+        "format = 1",
+        "[backing_service.db]",
+        "settings.work_mem = \"4MB\"",
+        "[value.item]",
+        "id = \"{= i + 1}\"",
+        "name = \"item {= offset * i}\"",
+        "[[invariant]]",
+        "max_connections = 8",
+        "http = \"GET /list/{word:raw}?offset={offset}\"",
+    ] {
+        assert!(
+            text.lines().any(|found| found == line),
+            "{line} is not in\n{text}"
+        );
+    }
+    let folder = |text: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("toy");
+        std::fs::create_dir(&path).expect("a folder");
+        std::fs::write(path.join("contract.toml"), text).expect("written");
+        Contract::load(&path).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let (old, new) = (folder(FORMER), folder(&text));
+    assert_eq!(meaning(&old), meaning(&new));
+    let again = SourceFile::new(Path::new("contract.toml"), text.as_str());
+    let again = upgraded(FileKind::Contract, &schema, &again).expect("right");
+    assert_eq!(again, None, "it is current");
 }

@@ -1,3 +1,4 @@
 //! Drafts of contracts from other sources.
 
 mod openapi;
+mod written;

@@ -53,7 +53,7 @@ fn a_pet_shop() {
             "http = \"GET /v2/pet/findByStatus?status=available&status=available\"",
             "Left out, since optional: limit.",
             "http = \"GET /v2/pet/{pet_id}\"",
-            "pet_id = \"7\"",
+            "with.pet_id = \"7\"",
             "api_key = \"{api_key}\"",
             "Authorization = \"Bearer {token}\"",
             "[operation.deletePetPetId]",
@@ -91,11 +91,11 @@ fn a_forge() {
         &[
             "[operation.issues_list_for_repo]",
             "http = \"GET /repos/{owner}/{repo}/issues?labels=bug,a%20b\"",
-            "repo = \"en%20gine\"",
+            "repo = \"en gine\"",
             "X-Forge-Api-Version = \"2022-11-28\"",
-            "body = \"$null\"",
-            "# {brace}title}",
-            "type = \"text/html\"",
+            "body = \"{= null}\"",
+            "# {{title}}",
+            "content_type = \"text/html\"",
         ],
     );
     let issue = |user: Value, label: Value| json!([{ "id": 1, "title": "t", "state": "open", "user": user, "labels": [label], "closed_by": null }]);
@@ -165,8 +165,7 @@ fn a_chat_model() {
         &[
             "http = \"POST /v1/chat/completions\"",
             "role = \"system\"",
-            "\"$price\" = \"{dollar}5\"",
-            "dollar = \"$\"",
+            "\"$price\" = \"$5\"",
             "multipart/form-data; boundary=prony-part",
             "name=\"purpose\"\\r\n\\r\n",
         ],

@@ -8,8 +8,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// The services and contracts of all suites here.
-static CATALOGUE: LazyLock<Catalogue> =
-    LazyLock::new(|| Checkout::new().catalogue().unwrap_or_else(|error| panic!("{error}")));
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    Checkout::new()
+        .catalogue()
+        .unwrap_or_else(|error| panic!("{error}"))
+});
 
 fn plan(text: &str) -> Plan {
     plan_with(text, &PlanOverrides::default())
@@ -22,7 +25,9 @@ fn plan_with(text: &str, wishes: &PlanOverrides) -> Plan {
 fn suite(text: &str, profile: Option<&str>) -> Suite {
     let checkout = Checkout::new();
     checkout.write("suites/a.toml", text);
-    checkout.suite(profile).unwrap_or_else(|error| panic!("{text}\n{error}"))
+    checkout
+        .suite(profile)
+        .unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
 #[test]
@@ -98,7 +103,14 @@ services = ["go-*"]
     let cells: Vec<String> = suite
         .groups
         .iter()
-        .map(|group| group.factors.iter().map(Factor::to_string).collect::<Vec<_>>().join(", "))
+        .map(|group| {
+            group
+                .factors
+                .iter()
+                .map(Factor::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        })
         .collect();
     assert_eq!(
         cells,
@@ -163,7 +175,10 @@ fn profiles_change_what_they_name() {
     assert_eq!(smoke.profiles, ["quick", "smoke"]);
     let checkout = Checkout::new();
     checkout.write("suites/a.toml", &text);
-    let error = checkout.suite(Some("smok")).expect_err("no such profile").to_string();
+    let error = checkout
+        .suite(Some("smok"))
+        .expect_err("no such profile")
+        .to_string();
     assert!(
         error.contains("no profile `smok`") && error.contains("did you mean `smoke`?"),
         "{error}"
@@ -182,7 +197,10 @@ fn every_suite_has_the_profile_quick() {
 #[test]
 fn the_title_is_optional() {
     assert_eq!(suite(SUITE, None).title, "A suite");
-    assert_eq!(suite(&SUITE.replace("title = \"A suite\"\n", ""), None).title, "a");
+    assert_eq!(
+        suite(&SUITE.replace("title = \"A suite\"\n", ""), None).title,
+        "a"
+    );
 }
 
 #[test]
@@ -252,13 +270,19 @@ fn former_files_mean_the_same() {
         ),
     ] {
         for profile in [None, Some("quick")] {
-            let (before, after) = (suite(&old, profile), suite(&format!("format = 1\n{new}"), profile));
+            let (before, after) = (
+                suite(&old, profile),
+                suite(&format!("format = 1\n{new}"), profile),
+            );
             assert_eq!(meaning(&before), meaning(&after), "{old}");
         }
         // Former names of keys, unlike former values and structures, also stay in format 1.
         let names = ["tie", "turns =", "least", "members", "limit"];
         if names.iter().any(|name| old.contains(name)) {
-            assert_eq!(meaning(&suite(&format!("format = 1\n{old}"), None)), meaning(&suite(&new, None)));
+            assert_eq!(
+                meaning(&suite(&format!("format = 1\n{old}"), None)),
+                meaning(&suite(&new, None))
+            );
         }
     }
 }
@@ -317,7 +341,10 @@ capacity = { objective = "p99<10ms", max_rate = 5000 }
 services = ["go-one"]
 "#;
     let outline = plan(text).outline();
-    assert_eq!((outline.title.as_str(), outline.rounds, outline.trials), ("Two contracts", 4, 40));
+    assert_eq!(
+        (outline.title.as_str(), outline.rounds, outline.trials),
+        ("Two contracts", 4, 40)
+    );
     assert_eq!((outline.design, outline.budget_s), ("sequence", Some(600.0)));
     assert!(outline.expected_s > 0.0);
     let [one, many, open, search] = outline.groups.as_slice() else {
@@ -325,7 +352,15 @@ services = ["go-one"]
     };
     assert_eq!(one.load, "closed: 1 connection");
     assert_eq!(many.load, "closed: 64 connections");
-    assert_eq!(many.services, ["go-one/current", "go-one/single", "go-two/current", "go-two/single"]);
+    assert_eq!(
+        many.services,
+        [
+            "go-one/current",
+            "go-one/single",
+            "go-two/current",
+            "go-two/single"
+        ]
+    );
     assert_eq!((many.warm_up.as_str(), many.trials_per_round), ("2s", 4));
     assert!((many.duration_s - 3.0).abs() < 1e-9);
     assert_eq!(

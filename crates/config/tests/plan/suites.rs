@@ -1,6 +1,6 @@
 //! The project's own suites, and the example of the documentation.
 
-use prony_config::{Catalogue, Design, Machine, Plan, ConfigError, PlanOverrides, Starts, Suite};
+use prony_config::{Catalogue, ConfigError, Design, Machine, Plan, PlanOverrides, Starts, Suite};
 use prony_load::Load;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,10 @@ fn a_study_is_quick_and_still_has_five_rounds() {
 /// The expected length of the quick profile of each study, seconds.
 fn quick_seconds() -> BTreeMap<String, u64> {
     let catalogue = catalogue();
-    let studies = catalogue.suites().into_iter().filter(|(name, _)| !NO_STUDIES.contains(&name.as_str()));
+    let studies = catalogue
+        .suites()
+        .into_iter()
+        .filter(|(name, _)| !NO_STUDIES.contains(&name.as_str()));
     let seconds = studies.map(|(name, file)| {
         let expected = plan(&catalogue, &file, Some("quick")).expected();
         (name, expected.as_secs())
@@ -152,7 +155,10 @@ services = ["go-nethttp", "rust-axum"]
     assert_eq!(interleaved.design, as_the_suite_says);
     std::fs::write(
         &file,
-        text.replace("starts = \"shared\"", "design = \"interleaved\"\nstarts = \"shared\""),
+        text.replace(
+            "starts = \"shared\"",
+            "design = \"interleaved\"\nstarts = \"shared\"",
+        ),
     )
     .expect("written");
     let refused = Suite::read(&file, None).expect_err("a contradiction").to_string();
@@ -160,24 +166,6 @@ services = ["go-nethttp", "rust-axum"]
         refused.contains("mine.toml:4") && refused.contains("remove `starts` or `design`"),
         "{refused}"
     );
-}
-
-#[test]
-fn the_example_of_the_documentation_is_a_suite() {
-    let page = std::fs::read_to_string(root().join("docs/STUDIES.md")).expect("the page");
-    let (_, after) = page
-        .split_once("<!-- worked example -->\n```toml\n")
-        .expect("the marker of the example");
-    let (text, _) = after.split_once("\n```").expect("the end of the example");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("example.toml");
-    std::fs::write(&file, text).expect("written");
-    let catalogue = catalogue();
-    let smoke = plan(&catalogue, &file, Some("smoke"));
-    assert_eq!(smoke.rounds, 1);
-    assert_eq!(smoke.address.port, Some(8080));
-    assert_eq!(smoke.address.host.as_deref(), Some("0.0.0.0"));
-    assert_eq!(smoke.limits.memory_bytes, Some(2_048 << 20));
 }
 
 #[test]
@@ -250,8 +238,7 @@ fn what_the_machine_lacks_is_refused() {
     };
     let error = error_of("003-snoop", contained);
     assert!(
-        error.contains("`memory` is 2048 MiB, and prony may have here")
-            && error.contains(") 1536 MiB\n"),
+        error.contains("`memory` is 2048 MiB, and prony may have here") && error.contains(") 1536 MiB\n"),
         "{error}"
     );
     let narrow = Machine {

@@ -100,8 +100,5 @@ fn wishes_narrow_the_plan() {
         .plan(&wishes)
         .expect_err("no such service")
         .to_string();
-    assert_eq!(
-        error,
-        "no service `go-tow/*`: did you mean `go-two`?"
-    );
+    assert_eq!(error, "no service `go-tow/*`: did you mean `go-two`?");
 }

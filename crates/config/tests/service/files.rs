@@ -163,7 +163,7 @@ fn errors_are_at_the_value_at_fault() {
         (
             "go >= 1.22",
             "go > 1",
-            "toolchain `go > 1` has another form\n  services/go-one/service.toml:8:15\n",
+            "`toolchains` has \"go > 1\"\n  services/go-one/service.toml:8:15\n",
         ),
         (
             "contracts = [\"hello\"]\n",
@@ -208,7 +208,7 @@ fn errors_are_at_the_value_at_fault() {
         (
             "WORKERS = \"1\"",
             "WORKERS = 1",
-            "`WORKERS` is the number 1: write \"1\"",
+            "`env.WORKERS` is the number 1: write \"1\"",
         ),
         ("\"threads\"", "\"thread\"", "did you mean `threads`?"),
         ("kind = \"threads\"\n", "", "`workers` has no `kind`"),

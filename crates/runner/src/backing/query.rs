@@ -71,7 +71,7 @@ fn table(types: &[Type], messages: &[SimpleQueryMessage]) -> Table {
     (columns, rows)
 }
 
-/// A value of a column, as JSON: a number, a boolean, a JSON document, or else a text.
+/// The JSON of a value: a number, a boolean, a JSON document, or else a text.
 fn typed(of: &Type, text: &str) -> Value {
     let parsed = match *of {
         Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => text.parse::<i64>().ok().map(Value::from),

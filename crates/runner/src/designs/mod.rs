@@ -45,3 +45,17 @@ fn options_of(plan: &Plan) -> ChangeOptions {
         ..usual
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prony_config::RankBy;
+    use prony_statistics::Metric;
+
+    /// A metric that reports do not have would be replaced by the default silently.
+    #[test]
+    fn services_can_be_ranked_by_every_metric_of_suites() {
+        for metric in RankBy::ALL {
+            assert!(Metric::of_key(metric.key()).is_some(), "{}", metric.name());
+        }
+    }
+}

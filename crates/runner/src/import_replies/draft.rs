@@ -173,7 +173,7 @@ fn drop_failing_cases(
                 "the case `{}` is left out, because the server fails it: {reason}",
                 case.name
             ));
-            draft.without.push((case.name.clone(), reason));
+            draft.skip_common_cases.push((case.name.clone(), reason));
         }
     }
     Ok(remarks)

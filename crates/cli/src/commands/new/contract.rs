@@ -2,12 +2,16 @@
 
 use crate::checkout::Checkout;
 use crate::commands::load;
+use crate::commands::new::next_commands;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::text::plural;
 use anyhow::anyhow;
+use prony_config::format::FileKind;
 use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
 use prony_load::Target;
 use prony_runner::import_replies::draft;
+use prony_runner::write_missing_schemas;
 use std::path::PathBuf;
 
 /// Draft a contract in contracts/ from an API description, from recorded requests, or from a running server
@@ -47,7 +51,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let contracts = Checkout::find()?.root.join("contracts");
+    let root = Checkout::find()?.root;
+    let contracts = root.join("contracts");
     draft::is_free(&contracts, &args.name)?;
     let mut draft = draft(args)?;
     headers(args, &mut draft)?;
@@ -60,6 +65,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Vec::new()
     };
     let folder = draft::write(&contracts, &args.name, &draft)?;
+    write_missing_schemas(&root, &[FileKind::Contract])?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&replies_remarks).collect();
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());
@@ -76,11 +82,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     for line in remarks {
         eprintln!("{line}");
     }
+    let file = folder.join("contract.toml");
+    let validate = format!(
+        "prony validate {}",
+        file.strip_prefix(&root).unwrap_or(&file).display()
+    );
+    let check = format!("prony check --url URL {}", args.name);
+    let next = next_commands(&[
+        (&validate, "after each change: find errors without a server"),
+        (&check, "check a running server against it"),
+    ]);
     print(&format!(
-        "{}: {} operations; review it, then run `prony check --url URL {}`",
+        "{}: {}; correct what is wrong\n\n{next}",
         folder.display(),
-        draft.operations.len(),
-        args.name
+        plural(draft.operations.len() as u64, "operation")
     ))?;
     Ok(Exit::Fine)
 }

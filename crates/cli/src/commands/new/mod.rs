@@ -6,6 +6,7 @@ mod service;
 pub(crate) use service::Language;
 
 use crate::exit::Exit;
+use std::fmt::Write as _;
 
 /// Create a service, or draft a contract
 #[derive(Debug, clap::Args)]
@@ -25,4 +26,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         NewCommand::Service(args) => service::run(args),
         NewCommand::Contract(args) => contract::run(args),
     }
+}
+
+/// The commands to run next, each with its purpose.
+pub(crate) fn next_commands(commands: &[(&str, &str)]) -> String {
+    let width = commands
+        .iter()
+        .map(|(command, _)| command.len())
+        .max()
+        .unwrap_or_default();
+    commands
+        .iter()
+        .fold("Next:".to_owned(), |mut text, (command, purpose)| {
+            let _ = write!(text, "\n  {command:width$}   {purpose}");
+            text
+        })
 }

@@ -1,10 +1,13 @@
 //! `prony new service NAME`: creates a service that passes `hello` as it is.
 
 use crate::checkout::Checkout;
+use crate::commands::new::next_commands;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::{Context as _, anyhow};
 use include_dir::{Dir, include_dir};
+use prony_config::format::{FileKind, schema_line};
+use prony_runner::write_missing_schemas;
 use std::path::Path;
 
 /// Create a service in services/ that passes the contract `hello` as it is
@@ -32,6 +35,9 @@ pub(crate) enum Language {
 static TEMPLATES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 /// Placeholder for the name of the service in a template.
 const PLACEHOLDER: &str = "NAME";
+const SERVICE_FILE: &str = "service.toml";
+/// The folders around a service in a project: `services/NAME/`.
+const FOLDERS: usize = 2;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let name = &args.name;
@@ -50,7 +56,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
             "`{name}`: a name consists of lower-case letters, digits and hyphens, as in `go-chi`"
         )));
     }
-    let folder = Checkout::find()?.root.join("services").join(name);
+    let root = Checkout::find()?.root;
+    let folder = root.join("services").join(name);
     if folder.exists() {
         return Err(bad_input(anyhow!(
             "{} already exists: choose another name",
@@ -58,15 +65,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         )));
     }
     language.write(&folder, name)?;
+    write_missing_schemas(&root, &[FileKind::Service])?;
     if args.json {
         let made = serde_json::json!({ "schema": prony_records::SCHEMA, "service": name, "folder": folder });
         print(&made.to_string())?;
         return Ok(Exit::Fine);
     }
-    print(&format!(
-        "{}: passes `prony check {name}` as it is; see docs/SERVICES.md of prony for the next steps",
-        folder.display()
-    ))?;
+    let validate = format!("prony validate services/{name}/{SERVICE_FILE}");
+    let check = format!("prony check {name}");
+    let next = next_commands(&[
+        (&check, "check it against its contract, which it fulfils as it is"),
+        (&validate, "after each change of its file"),
+    ]);
+    print(&format!("{}\n\n{next}", folder.display()))?;
     Ok(Exit::Fine)
 }
 
@@ -107,10 +118,13 @@ fn write(template: &Dir<'_>, root: &Dir<'_>, folder: &Path, name: &str) -> anyho
         let path = folder.join(file.path().strip_prefix(root.path())?);
         let parent = path.parent().context("a file lies in a folder")?;
         std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-        let text = file
+        let mut text = file
             .contents_utf8()
             .context("a template is text")?
             .replace(PLACEHOLDER, name);
+        if path.ends_with(SERVICE_FILE) {
+            text.insert_str(0, &schema_line(FileKind::Service, FOLDERS));
+        }
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     template

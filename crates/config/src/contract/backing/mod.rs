@@ -8,19 +8,20 @@ mod equals;
 pub use equals::{ReplyCounter, SumTarget};
 
 use crate::ConfigError;
-use crate::format::SourceFile;
-use crate::format::suggestion::{known, suggest};
-use crate::contract::template::is_place;
 use crate::contract::toml::{
     BackingRequirementToml, ContractToml, FileToml, InvariantToml, UpperLimitToml, VariableToml, in_order,
 };
+use crate::format::SourceFile;
+use crate::format::Spanned;
+use crate::format::error::io_reason;
+use crate::format::suggestion::{known, suggest};
+use crate::format::template::is_place;
 use equals::{Quantity, SumTerm};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use crate::format::Spanned;
 
 /// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +127,11 @@ pub(crate) struct BackingSpec {
 }
 
 impl BackingSpec {
-    pub(crate) fn read(file: &SourceFile, folder: &Path, written: &ContractToml) -> Result<Self, ConfigError> {
+    pub(crate) fn read(
+        file: &SourceFile,
+        folder: &Path,
+        written: &ContractToml,
+    ) -> Result<Self, ConfigError> {
         let reader = Reader {
             file,
             folder,
@@ -189,7 +194,7 @@ impl Reader<'_> {
                 .all(|part| matches!(part, Component::Normal(_)));
             let path = self.folder.join(name);
             if !is_inside || !path.is_file() {
-                let message = format!("`seed` names `{name}`");
+                let message = format!("`seed` has \"{name}\"");
                 let help = "give a file of the contract's folder";
                 return Err(self.file.invalid_with(file.span(), message, help));
             }
@@ -239,14 +244,18 @@ impl Reader<'_> {
             terms.iter().try_for_each(|term| self.operation(term))?;
             Ok(terms)
         });
-        terms.map_err(|reason| self.file.invalid(equals.span(), format!("`equals`: {reason}")))
+        terms.map_err(|reason| {
+            let (message, help) = reason.split_once(": ").unwrap_or((&reason, ""));
+            self.file
+                .invalid_with(equals.span(), format!("`equals`: {message}"), help)
+        })
     }
 
     fn operation(&self, term: &SumTerm) -> Result<(), String> {
         let known_operations = &self.written.operation;
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
-                "`{operation}` is not an operation: {}",
+                "there is no operation `{operation}`: {}",
                 suggest(known_operations.keys().map(String::as_str), operation)
             )),
             _ => Ok(()),
@@ -259,12 +268,11 @@ impl Reader<'_> {
             .map(|(name, value)| {
                 let text = match value.get_ref() {
                     VariableToml::Text(text) => text.clone(),
-                    VariableToml::File(FileToml { file }) => {
-                        std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
-                            let message = format!("`env.{name}`: {file}: {error}");
+                    VariableToml::File(FileToml { file }) => std::fs::read_to_string(self.folder.join(file))
+                        .map_err(|error| {
+                            let message = format!("`env.{name}` is \"{file}\": {}", io_reason(&error));
                             self.file.invalid(value.span(), message)
-                        })?
-                    }
+                        })?,
                 };
                 Ok((name.clone(), text))
             })

@@ -2,12 +2,12 @@
 
 use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
-use crate::contract::backing::Rows;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{Drawn, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
-use crate::contract::template::mentioned;
-use crate::format::TomlValue;
+use crate::contract::source::{DrawnSource, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
+use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
+use crate::format::template::mentioned;
+use crate::format::{Spanned, TomlValue};
 use prony_load::{GeneratedBody, Pick};
 use rand::rngs::SmallRng;
 use serde_json::Value;
@@ -55,7 +55,11 @@ impl Call<'_> {
 
     /// Adds the values that contracts do not bind: columns of rows, the end of a generated body, and tokens that depend on the
     /// other values.
-    fn completed(&self, mut bindings: Bindings, draw: &mut ValueGenerator<'_>) -> Result<Bindings, ConfigError> {
+    fn completed(
+        &self,
+        mut bindings: Bindings,
+        draw: &mut ValueGenerator<'_>,
+    ) -> Result<Bindings, ConfigError> {
         for (name, column, full) in self.row_columns()? {
             bindings
                 .entry(full)
@@ -72,7 +76,7 @@ impl Call<'_> {
         Ok(bindings)
     }
 
-    /// The columns of rows that the call uses, as values that differ between the requests of a load.
+    /// Values that differ between the requests of a load, for the columns of rows that the call uses.
     pub(crate) fn drawn_rows(&self) -> Result<Vec<(String, BoundValue)>, ConfigError> {
         let columns = self.row_columns()?.into_iter().map(|(name, column, full)| {
             let table = self.tables().get(&name);
@@ -82,12 +86,12 @@ impl Call<'_> {
                 |(table, column)| table.rows.iter().map(|row| row[column].clone()).collect(),
             );
             let pick = Some(Pick::Each);
-            (full, BoundValue::Drawn(Drawn::Values { values, pick }))
+            (full, BoundValue::Drawn(DrawnSource::Values { values, pick }))
         });
         Ok(columns.collect())
     }
 
-    /// The columns of rows that the call itself uses, as placeholders.
+    /// The placeholders of columns of rows that the call itself uses.
     pub(crate) fn row_names(&self) -> Result<Vec<String>, ConfigError> {
         let mut own = BTreeSet::new();
         self.texts(&mut |text, _| own.extend(mentioned(text)));
@@ -100,49 +104,58 @@ impl Call<'_> {
     fn row_columns(&self) -> Result<BTreeSet<(String, String, String)>, ConfigError> {
         let rows = self.contract.rows();
         let mut found = BTreeSet::new();
-        let mut wrong = None;
+        if rows.is_empty() {
+            return Ok(found);
+        }
+        let mut names = self.mentioned();
+        // Which constants the call uses may depend on its values.
+        for value in self.contract.written.value.values() {
+            TomlValue::texts(value, &mut |text, _| names.extend(mentioned(text)));
+        }
+        for source in self.with().values() {
+            if let SourceToml::Reference(target) = source.get_ref() {
+                names.insert(target.clone());
+            }
+        }
+        for full in names {
+            let Some((name, column)) = full.split_once('.') else {
+                continue;
+            };
+            if !rows.iter().any(|rows| rows.name() == name) {
+                continue;
+            }
+            if let Some(table) = self.tables().get(name)
+                && table.column(column).is_none()
+            {
+                let help = suggest(table.columns.iter().map(String::as_str), column);
+                let message = format!("`rows.{name}` has no column `{column}`");
+                return Err(self
+                    .contract
+                    .file
+                    .invalid_with(self.place_of(&full), message, help));
+            }
+            found.insert((name.to_owned(), column.to_owned(), full.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Where the call uses a name.
+    fn place_of(&self, name: &str) -> Range<usize> {
+        let file = &self.contract.file;
+        let mut found = None;
         self.texts(&mut |text, span| {
-            for full in mentioned(text) {
-                let Some((name, column)) = full.split_once('.') else {
-                    continue;
-                };
-                if !rows.iter().any(|rows| rows.name() == name) {
-                    continue;
-                }
-                if let Some(table) = self.tables().get(name)
-                    && table.column(column).is_none()
-                {
-                    let help = suggest(table.columns.iter().map(String::as_str), column);
-                    let file = &self.contract.file;
-                    let at = text.find(&full).map_or(0..text.len(), |at| at..at + full.len());
-                    let at = file.part_of_text(&span, text, &at);
-                    let message = format!("`rows.{name}` has no column `{column}`");
-                    wrong.get_or_insert(file.invalid_with(at, message, help));
-                }
-                found.insert((name.to_owned(), column.to_owned(), full.clone()));
+            if found.is_none() && mentioned(text).iter().any(|mentioned| mentioned == name) {
+                let at = text.find(name).map_or(0..text.len(), |at| at..at + name.len());
+                found = Some(file.part_of_text(&span, text, &at));
             }
         });
-        for source in self.with().values() {
-            if let SourceToml::Reference(full) = source.get_ref()
-                && let Some((name, column)) = full.split_once('.')
-                && rows.iter().any(|rows| Rows::name(rows) == name)
-            {
-                found.insert((name.to_owned(), column.to_owned(), full.clone()));
-            }
-        }
-        // Constants may use rows, too.
-        for value in self.contract.written.value.values() {
-            TomlValue::texts(value, &mut |text, _| {
-                for full in mentioned(text) {
-                    if let Some((name, column)) = full.split_once('.')
-                        && rows.iter().any(|rows| Rows::name(rows) == name)
-                    {
-                        found.insert((name.to_owned(), column.to_owned(), full.clone()));
-                    }
-                }
-            });
-        }
-        wrong.map_or(Ok(found), Err)
+        let source = self
+            .with()
+            .values()
+            .find(|source| matches!(source.get_ref(), SourceToml::Reference(target) if target == name));
+        found
+            .or_else(|| source.map(Spanned::span))
+            .unwrap_or_else(|| self.span.clone())
     }
 
     /// Calls `each` with every text of the call that may have placeholders, and its position.
@@ -152,7 +165,7 @@ impl Call<'_> {
         for text in texts.into_iter().flatten() {
             each(text.get_ref(), text.span());
         }
-        for (_, header) in &written.headers {
+        for header in written.headers.values() {
             for text in header.get_ref().texts() {
                 each(text, header.span());
             }
@@ -162,52 +175,67 @@ impl Call<'_> {
             TomlValue::texts(value, each);
         }
         if let Some(messages) = &written.messages {
-            TomlValue::texts(&messages.get_ref().each, each);
+            let MessagesToml {
+                count,
+                each: message,
+                unanswered,
+            } = messages.get_ref();
+            numbers([Some(count), unanswered.as_ref()], each);
+            TomlValue::texts(message, each);
         }
-        let Some(expect) = written.expect.as_ref().map(crate::format::Spanned::get_ref) else {
-            return;
-        };
-        let texts = [&expect.text];
-        for text in texts.into_iter().flatten() {
-            each(text.get_ref(), text.span());
+        numbers(
+            [written
+                .generated
+                .as_ref()
+                .map(|generated| &generated.get_ref().bytes)],
+            each,
+        );
+        for step in written.script.iter().flat_map(Spanned::get_ref) {
+            step.get_ref().texts(&mut |text| each(text, step.span()));
         }
-        for (_, header) in &expect.headers {
-            if let crate::contract::toml::HeaderExpectToml::Text(text) = header.get_ref() {
-                each(text, header.span());
+        if let Some(expect) = &written.expect {
+            texts_of(expect.get_ref(), each);
+        }
+    }
+
+    /// The names that the call uses: in its texts and files, in the values that its placeholders refer to, in constants and in
+    /// claims of tokens.
+    pub(crate) fn mentioned(&self) -> BTreeSet<String> {
+        let mut open = Vec::new();
+        self.texts(&mut |text, _| open.extend(mentioned(text)));
+        for file in self.files() {
+            open.extend(mentioned(&file));
+        }
+        let contract = &self.contract.written;
+        let mut found = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if !found.insert(name.clone()) {
+                continue;
+            }
+            if let Some(SourceToml::Reference(target)) = self.with().get(&name).map(Spanned::get_ref) {
+                open.push(target.clone());
+            }
+            if let Some(value) = contract.value.get(name.strip_prefix("value.").unwrap_or(&name)) {
+                TomlValue::texts(value, &mut |text, _| open.extend(mentioned(text)));
+            }
+            if let Some(jwt) = contract.jwt.get(&name) {
+                open.extend(jwt::places(jwt.get_ref()));
             }
         }
-        for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
-            for text in &several.get_ref().0 {
-                each(text, several.span());
-            }
-        }
-        let values = [
-            &expect.json,
-            &expect.json_contains,
-            &expect.json_not_contains,
-            &expect.message,
-        ];
-        for value in values.into_iter().flatten() {
-            TomlValue::texts(value, each);
-        }
-        if let Some(list) = &expect.json_list {
-            TomlValue::texts(&list.get_ref().each, each);
-        }
-        if let Some(events) = &expect.events {
-            for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
-                for value in [&event.json, &event.message].into_iter().flatten() {
-                    TomlValue::texts(value, each);
-                }
-                for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
-                    each(text.get_ref(), text.span());
-                }
-            }
-        }
-        if let Some(table) = &expect.html_table {
-            for text in table.get_ref().more.iter().flatten() {
-                each(text, table.span());
-            }
-        }
+        found
+    }
+
+    /// The contents of the files whose placeholders are filled.
+    fn files(&self) -> Vec<String> {
+        let expect = self
+            .written
+            .expect
+            .as_ref()
+            .and_then(|expect| expect.get_ref().file.as_ref());
+        let files = [self.written.file.as_ref(), expect].into_iter().flatten();
+        files
+            .filter_map(|file| std::fs::read_to_string(self.contract.folder.join(file.get_ref())).ok())
+            .collect()
     }
 
     /// The tokens that the call carries, with the placeholders of their claims filled: one, or one for each row.
@@ -218,15 +246,17 @@ impl Call<'_> {
         };
         let value = |name: &str| match bound(name)? {
             BoundValue::Known(value) => Some(vec![text_of(value)]),
-            BoundValue::Drawn(Drawn::Values {
+            BoundValue::Drawn(DrawnSource::Values {
                 values,
                 pick: Some(Pick::Each),
             }) => Some(values.iter().map(text_of).collect()),
             _ => None,
         };
         let contract = self.contract;
-        let mut names = BTreeSet::new();
-        self.texts(&mut |text, _| names.extend(mentioned(text)));
+        if contract.written.jwt.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = self.mentioned();
         let carried: Jwts = contract
             .written
             .jwt
@@ -244,5 +274,78 @@ impl Call<'_> {
     /// The rows that were read from backing services.
     pub(crate) const fn tables(&self) -> &BTreeMap<String, RowTable> {
         &self.contract.tables
+    }
+}
+
+/// Calls `each` with the numbers that are texts.
+fn numbers<'a, const N: usize>(
+    numbers: [Option<&'a Spanned<TextOrNumber>>; N],
+    each: &mut impl FnMut(&'a str, Range<usize>),
+) {
+    for number in numbers.into_iter().flatten() {
+        if let TextOrNumber::Text(text) = number.get_ref() {
+            each(text, number.span());
+        }
+    }
+}
+
+/// Calls `each` with every text of an expectation that may have placeholders.
+fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
+    let texts = [&expect.text];
+    for text in texts.into_iter().flatten() {
+        each(text.get_ref(), text.span());
+    }
+    for header in expect.headers.values() {
+        if let HeaderExpectToml::Text(text) = header.get_ref() {
+            each(text, header.span());
+        }
+    }
+    for several in [&expect.contains, &expect.json_rules].into_iter().flatten() {
+        for text in &several.get_ref().0 {
+            each(text, several.span());
+        }
+    }
+    let values = [
+        &expect.json,
+        &expect.json_contains,
+        &expect.json_not_contains,
+        &expect.message,
+    ];
+    for value in values.into_iter().flatten() {
+        TomlValue::texts(value, each);
+    }
+    if let Some(list) = &expect.json_list {
+        let list = list.get_ref();
+        numbers([list.first.as_ref(), Some(&list.count)], each);
+        TomlValue::texts(&list.each, each);
+    }
+    if let Some(builtin) = &expect.builtin {
+        for text in [&builtin.integers, &builtin.fibonacci].into_iter().flatten() {
+            each(text.get_ref(), text.span());
+        }
+        if let Some(lines) = &builtin.html_lines {
+            for text in &lines.get_ref().0 {
+                each(text, lines.span());
+            }
+        }
+    }
+    if let Some(events) = &expect.events {
+        numbers(
+            [Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()],
+            each,
+        );
+        for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
+            for value in [&event.json, &event.message].into_iter().flatten() {
+                TomlValue::texts(value, each);
+            }
+            for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
+                each(text.get_ref(), text.span());
+            }
+        }
+    }
+    if let Some(table) = &expect.html_table {
+        for text in table.get_ref().more.iter().flatten() {
+            each(text, table.span());
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Call, Context, PlaceholderValues};
 use crate::ConfigError;
-use crate::contract::template::constant;
 use crate::contract::toml::{EventToml, EventsToml, TextOrNumber};
 use crate::format::Spanned;
 use prony_load::events::{Data, Events, ExactStream, MessageRule};
@@ -14,16 +13,8 @@ impl Call<'_> {
         written: &Spanned<EventsToml>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Events, ConfigError> {
-        let (span, events) = (written.span(), written.get_ref());
-        let number = |key: &str, number: &TextOrNumber| {
-            let template = filling.fill(&Spanned::new(span.clone(), number.text()), Context::Text)?;
-            let known = String::from_utf8_lossy(&constant(&template)).into_owned();
-            if template.is_constant() && known.parse::<u32>().is_err() {
-                let message = format!("`{key}` of `events` is \"{known}\": give a whole number");
-                return Err(self.invalid(span.clone(), message));
-            }
-            Ok(template)
-        };
+        let events = written.get_ref();
+        let number = |key: &str, number: &Spanned<TextOrNumber>| self.whole_number(key, number, filling);
         let whole = ExactStream {
             count: number("count", &events.count)?,
             each: self.message_rule(&events.each, filling)?,

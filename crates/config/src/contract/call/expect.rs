@@ -3,13 +3,14 @@
 use super::{Call, Context, PlaceholderValues};
 use crate::ConfigError;
 use crate::contract::digest;
-use crate::contract::template::is_place;
 use crate::contract::toml::{ContentEncoding, EchoFormat, ExpectToml, HeaderExpectToml, OneOrMany, Status};
+use crate::format::template::is_place;
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
     BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
-    Part, Request, Series, Source, Template,
+    Origin, Part, Request, Series, Source, Template,
 };
+use std::ops::Range;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
@@ -52,7 +53,13 @@ impl ExpectToml {
 
     /// Whether it accepts the same statuses as another expectation. A limit of time alone says nothing of a status.
     pub(super) fn has_status_of(&self, other: &Self) -> bool {
-        let grpc = |expect: &Self| expect.grpc_status.as_ref().map_or("OK", |name| name.get_ref()).to_owned();
+        let grpc = |expect: &Self| {
+            expect
+                .grpc_status
+                .as_ref()
+                .map_or("OK", |name| name.get_ref())
+                .to_owned()
+        };
         self.is_only_within() || (self.statuses() == other.statuses() && grpc(self) == grpc(other))
     }
 
@@ -70,21 +77,43 @@ impl Call<'_> {
         self.captures()
             .map(|(name, from)| {
                 if !is_place(name) {
-                    let message = format!("`{name}` is not the name of a placeholder: use lower-case letters, digits and _");
-                    return Err(self.invalid(from.span(), message));
+                    let message = format!("`{name}` is not the name of a placeholder");
+                    let help = "use lower-case letters, digits and `_`";
+                    return Err(self.contract.file.invalid_with(from.span(), message, help));
                 }
-                let from = from
+                let origin = from
                     .get_ref()
                     .origin()
                     .map_err(|reason| self.invalid(from.span(), reason))?;
-                Ok(Capture {
+                if let Origin::Regex(pattern) = &origin {
+                    self.verify_pattern(("regex", from.span()), pattern)?;
+                }
+                let capture = Capture {
                     name: name.clone(),
                     slot: 0,
-                    from,
+                    from: origin,
                     encoding: Encoding::default(),
-                })
+                };
+                let alone = Expectation {
+                    take: vec![capture.clone()],
+                    ..Expectation::default()
+                };
+                alone
+                    .compile()
+                    .map_err(|error| self.invalid(from.span(), error.to_string()))?;
+                Ok(capture)
             })
             .collect()
+    }
+
+    /// Whether a regular expression of a key compiles.
+    fn verify_pattern(&self, (key, span): (&str, Range<usize>), pattern: &str) -> Result<(), ConfigError> {
+        let file = &self.contract.file;
+        let part = file.part_of_text(&span, pattern, &(0..pattern.len()));
+        crate::toolchain::regex_error(pattern).map_or(Ok(()), |reason| {
+            let message = format!("`{key}`: `{pattern}` is not a regular expression");
+            Err(file.invalid_with(part, message, reason))
+        })
     }
 
     pub(super) fn http_expectation(
@@ -171,6 +200,9 @@ impl Call<'_> {
                     }
                 },
             };
+            if let HeaderExpectToml::Matches(pattern) = value.get_ref() {
+                self.verify_pattern((&format!("headers.{name}"), value.span()), &pattern.matches)?;
+            }
             let alone = Expectation {
                 headers: vec![rule.clone()],
                 ..Expectation::default()
@@ -204,7 +236,11 @@ impl Call<'_> {
             });
         }
         if let Some(json) = &expect.json_contains {
-            rules.push(BodyRule::JsonPart(self.expected_json("json_contains", json, filling)?));
+            rules.push(BodyRule::JsonPart(self.expected_json(
+                "json_contains",
+                json,
+                filling,
+            )?));
         }
         if let Some(json) = &expect.json_not_contains {
             rules.push(BodyRule::JsonNotContains(self.expected_json(
@@ -257,7 +293,7 @@ impl Call<'_> {
         for text in several(expect.json_rules.as_ref()) {
             let at = |reason: String| {
                 let written = text.get_ref();
-                self.invalid(text.span(), format!("`json_rules`: {written}: {reason}"))
+                self.invalid(text.span(), format!("`json_rules` has \"{written}\": {reason}"))
             };
             let rule = JsonRule::read(text.get_ref(), |value| {
                 let value = Spanned::new(text.span(), value.to_owned());
@@ -287,11 +323,15 @@ impl Call<'_> {
         for text in several(expect.contains.as_ref()) {
             rules.push(BodyRule::Contains(filling.fill(&text, Context::Text)?));
         }
-        let lines = expect.builtin.as_ref().and_then(|builtin| builtin.html_lines.as_ref());
+        let lines = expect
+            .builtin
+            .as_ref()
+            .and_then(|builtin| builtin.html_lines.as_ref());
         for text in several(lines) {
             rules.push(BodyRule::HtmlLine(filling.fill(&text, Context::Text)?));
         }
         for pattern in several(expect.matches.as_ref()) {
+            self.verify_pattern(("matches", pattern.span()), pattern.get_ref())?;
             let rule = BodyRule::Matches(pattern.get_ref().clone());
             let alone = Expectation {
                 body: vec![rule.clone()],

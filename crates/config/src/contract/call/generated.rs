@@ -3,12 +3,13 @@
 use super::draw::BODY_END;
 use super::{Bindings, Call, Context, PlaceholderValues, Slots};
 use crate::ConfigError;
-use crate::contract::template::constant;
 use crate::contract::source::text_of;
+use crate::contract::template::constant;
 use crate::contract::toml::{GeneratedBodyToml, HtmlTableToml, ListToml, TableRowsToml, TextOrNumber};
 use crate::format::Spanned;
 use crate::format::suggestion::suggest;
 use prony_load::{BodyRule, GeneratedBody, HtmlTable, List, Template};
+use std::cell::RefCell;
 
 /// The longest generated body, bytes.
 const LONGEST: u64 = 64 << 20;
@@ -19,9 +20,9 @@ impl Call<'_> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
         };
-        let slots = Slots::default();
-        self.bytes(written, &PlaceholderValues::for_case(self.contract, bindings, &slots))
-            .map(Some)
+        let (slots, parameters) = (Slots::default(), RefCell::default());
+        let filling = PlaceholderValues::for_load(self.contract, bindings, &slots, &parameters);
+        self.bytes(written, &filling).map(Some)
     }
 
     fn bytes(
@@ -29,11 +30,12 @@ impl Call<'_> {
         written: &Spanned<GeneratedBodyToml>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<u64, ConfigError> {
-        let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes` is {reason}"));
-        let bytes = match &written.get_ref().bytes {
+        let bytes = &written.get_ref().bytes;
+        let at = |reason: String| self.invalid(bytes.span(), format!("`bytes` is {reason}"));
+        let bytes = match bytes.get_ref() {
             TextOrNumber::Number(bytes) => *bytes,
-            TextOrNumber::Text(text) => {
-                let text = filling.known_text(&Spanned::new(written.span(), text.clone()))?;
+            TextOrNumber::Text(_) => {
+                let text = filling.known_text(&TextOrNumber::at(bytes))?;
                 text.parse()
                     .map_err(|_| at(format!("\"{text}\": give a number of bytes")))?
             }
@@ -71,17 +73,40 @@ impl Call<'_> {
         let list = written.get_ref();
         if let Some(at) = list.at.as_ref().filter(|at| !at.get_ref().starts_with('/')) {
             let pointer = at.get_ref().trim_start_matches('$').trim_start_matches('.');
-            let message = format!("`at` is \"{}\": write the JSON Pointer /{}", at.get_ref(), pointer.replace('.', "/"));
+            let message = format!(
+                "`at` is \"{}\": write the JSON Pointer /{}",
+                at.get_ref(),
+                pointer.replace('.', "/")
+            );
             return Err(self.invalid(at.span(), message));
         }
-        let number = |text: String| filling.fill(&Spanned::new(written.span(), text), Context::Text);
+        let number = |key: &str, number: &Spanned<TextOrNumber>| self.whole_number(key, number, filling);
         Ok(BodyRule::List(List {
-            first: number(list.first.as_ref().map_or_else(|| "1".to_owned(), TextOrNumber::text))?,
-            count: number(list.count.text())?,
+            first: match &list.first {
+                None => Template::literal("1"),
+                Some(first) => number("first", first)?,
+            },
+            count: number("count", &list.count)?,
             each: filling.json(&list.each, true)?,
             at: list.at.as_ref().map(|at| at.get_ref().clone()),
             only: list.only,
         }))
+    }
+
+    /// A number that may differ between requests.
+    pub(super) fn whole_number(
+        &self,
+        key: &str,
+        number: &Spanned<TextOrNumber>,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ConfigError> {
+        let template = filling.fill(&TextOrNumber::at(number), Context::Text)?;
+        let known = String::from_utf8_lossy(&constant(&template)).into_owned();
+        if template.is_constant() && known.parse::<i64>().is_err() {
+            let message = format!("`{key}` is \"{known}\": give a whole number");
+            return Err(self.invalid(number.span(), message));
+        }
+        Ok(template)
     }
 
     pub(super) fn html_table(
@@ -129,7 +154,7 @@ impl Call<'_> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
             let help = suggest(all.iter().map(crate::contract::Rows::name), name);
-            return Err(format!("no `[rows.{name}]`: {help}"));
+            return Err(format!("there is no `[rows.{name}]`: {help}"));
         }
         let Some(table) = self.tables().get(name) else {
             return Ok(Vec::new());

@@ -2,17 +2,16 @@
 
 use super::{Call, PlaceholderValues};
 use crate::ConfigError;
-use crate::format::suggestion::suggest;
 use crate::contract::proto::{MessageText, encode};
 use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
+use crate::format::suggestion::suggest;
+use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::ops::Range;
-use crate::format::{Spanned, SpannedValue, TomlValue};
 
 /// Names of the status codes of gRPC, by number.
 const GRPC_CODES: [&str; 17] = [
@@ -41,9 +40,6 @@ pub fn grpc_code_name(code: u32) -> Option<&'static str> {
 
 /// The largest number of messages of a stream.
 const MOST_MESSAGES: u32 = 100_000;
-
-/// The key of a message, and its span.
-type MessageLocation<'a> = (&'a str, Range<usize>);
 
 impl Call<'_> {
     pub(super) fn grpc(
@@ -131,14 +127,15 @@ impl Call<'_> {
             .grpc
             .as_ref()
             .expect("invariant: the call speaks gRPC");
-        let at = |reason: String| self.invalid(name.span(), format!("`grpc`: {reason}"));
-        let schema = self
-            .contract
-            .schema
-            .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`: add it".into()))?;
+        let at = |message: String, help: String| self.contract.file.invalid_with(name.span(), message, help);
+        let schema = self.contract.schema.as_ref().ok_or_else(|| {
+            let help = "add `proto = \"FILE.proto\"` at the top of the file".to_owned();
+            at("the contract has no `proto`".to_owned(), help)
+        })?;
         Ok((
-            schema.method(name.get_ref()).map_err(at)?,
+            schema
+                .method(name.get_ref())
+                .map_err(|help| at(format!("`grpc` is \"{}\"", name.get_ref()), help))?,
             format!("/{}", name.get_ref()),
         ))
     }
@@ -154,15 +151,14 @@ impl Call<'_> {
         let unanswered = match &messages.unanswered {
             None => None,
             Some(most) => {
-                let place = ("messages.unanswered", written.span());
-                let (most, _) = self.known_number(most, place, filling)?;
-                if most == 0 {
-                    return Err(self.invalid(written.span(), "`messages.unanswered` is 0: give at least 1"));
+                let (number, _) = self.known_number("unanswered", most, filling)?;
+                if number == 0 {
+                    return Err(self.invalid(most.span(), "`unanswered` is 0: give at least 1"));
                 }
-                Some(most)
+                Some(number)
             }
         };
-        let (count, _) = self.known_number(&messages.count, ("messages.count", written.span()), filling)?;
+        let (count, _) = self.known_number("count", &messages.count, filling)?;
         Ok(Messages {
             each: self.numbered(kind, (&messages.each, count), "messages.each", filling)?,
             unanswered,
@@ -172,15 +168,18 @@ impl Call<'_> {
     /// A number that does not change during a load, and its text.
     fn known_number(
         &self,
-        number: &TextOrNumber,
-        (key, span): MessageLocation<'_>,
+        key: &str,
+        number: &Spanned<TextOrNumber>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<(u32, Template), ConfigError> {
-        let text = filling.known_text(&Spanned::new(span.clone(), number.text()))?;
-        let number = text.parse::<u32>().map_err(|_| {
-            self.invalid(span, format!("`{key}` is \"{text}\": give a whole number"))
+        let text = filling.known_text(&TextOrNumber::at(number))?;
+        let parsed = text.parse::<u32>().map_err(|_| {
+            self.invalid(
+                number.span(),
+                format!("`{key}` is \"{text}\": give a whole number"),
+            )
         })?;
-        Ok((number, Template::literal(text.as_str())))
+        Ok((parsed, Template::literal(text.as_str())))
     }
 
     /// A number of encoded messages; in their formulas, `i` is the number of the message, from 1.
@@ -206,7 +205,9 @@ impl Call<'_> {
         };
         let messages = (1..=i64::from(count)).map(one).collect::<Result<_, _>>()?;
         if differs.get() {
-            return Err(at("a value would differ between requests: set it in the workload".to_owned()));
+            return Err(at(
+                "a value would differ between requests: set it in the workload".to_owned(),
+            ));
         }
         Ok(messages)
     }
@@ -285,18 +286,13 @@ impl Call<'_> {
             let others = [&each.id, &each.event, &each.text];
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
-            let message =
-                "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+            let message = "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
-        let (count, count_text) =
-            self.known_number(&events.count, ("events.count", span.clone()), filling)?;
+        let (count, count_text) = self.known_number("count", &events.count, filling)?;
         let gap = match &events.gap_us {
             None => None,
-            Some(gap) => Some(
-                self.known_number(gap, ("events.gap_us", span), filling)?
-                    .1,
-            ),
+            Some(gap) => Some(self.known_number("gap_us", gap, filling)?.1),
         };
         let encoded = EncodedMessages {
             schema: self.schema(),

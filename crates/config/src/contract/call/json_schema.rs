@@ -2,10 +2,11 @@
 
 use super::Call;
 use crate::ConfigError;
+use crate::format::error::io_reason;
+use crate::format::{SpannedValue, TomlValue};
 use prony_load::{BodyRule, Expectation};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use crate::format::{SpannedValue, TomlValue};
 
 /// Removes the definitions that the schema at `pointer` does not reference: every operation passes its own to the generator.
 fn only_reached(file: &mut Value, pointer: &str) {
@@ -75,9 +76,14 @@ impl Call<'_> {
     fn schema_of_file(&self, name: &str) -> Result<Value, String> {
         let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
         let path = self.contract.folder.join(file);
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
-        let mut schema: Value = serde_json::from_str(&text)
-            .map_err(|error| format!("{file}:{}: not JSON: {error}", error.line()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {}", io_reason(&error)))?;
+        let mut schema: Value = serde_json::from_str(&text).map_err(|error| {
+            format!(
+                "{file}:{}:{}: it is not JSON from here on",
+                error.line(),
+                error.column()
+            )
+        })?;
         if pointer.is_empty() {
             return Ok(schema);
         }

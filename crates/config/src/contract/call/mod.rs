@@ -20,7 +20,9 @@ use crate::contract::source::SourceToml;
 use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
+use crate::format::error::io_reason;
 use crate::format::suggestion::suggest;
+use crate::format::template::{Piece, parse};
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -69,17 +71,19 @@ impl Contract {
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
-            let message = "a call without `operation`, `http`, `grpc` or `websocket`: give one";
-            return Err(self.invalid(call.span(), message));
+            let help = "add `http`, such as \"GET /items/{id}\", or `grpc` or `websocket`";
+            return Err(self
+                .file
+                .invalid_with(call.span(), "the request is missing", help));
         }
         let Some(expect) = &own.expect else {
-            let message = "no expectation: give `expect`, or call an operation with one";
-            return Err(self.invalid(call.span(), message));
+            let help = "add it, such as `expect.status = 200`";
+            return Err(self.file.invalid_with(call.span(), "`expect` is missing", help));
         };
         let says = expect.get_ref();
         if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
-            let message = "`expect` is empty: give at least `status`, or `grpc_status`";
-            return Err(self.invalid(expect.span(), message));
+            let help = "give at least `status` or `grpc_status`";
+            return Err(self.file.invalid_with(expect.span(), "`expect` is empty", help));
         }
         self.verify_web_socket(call.span(), &own)?;
         Ok(Call {
@@ -89,6 +93,24 @@ impl Contract {
             written: own,
             span: call.span(),
         })
+    }
+}
+
+impl Contract {
+    /// Values that nothing uses are mistakes.
+    pub(crate) fn verify_used(
+        &self,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
+        used: &BTreeSet<String>,
+    ) -> Result<(), ConfigError> {
+        match own.iter().find(|(name, _)| !used.contains(*name)) {
+            Some((name, source)) => Err(self.file.invalid_with(
+                source.span(),
+                format!("`with.{name}` is not used"),
+                format!("no text has the placeholder `{{{name}}}`"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -199,15 +221,7 @@ impl Call<'_> {
             let (request, _) = self.build(protocol, &filling)?;
             self.script(&request, &filling)?;
         }
-        let used = filling.used();
-        match own.iter().find(|(name, _)| !used.contains(*name)) {
-            Some((name, source)) => Err(self.contract.file.invalid_with(
-                source.span(),
-                format!("`with.{name}` is not used"),
-                format!("no text has the placeholder `{{{name}}}`"),
-            )),
-            None => Ok(()),
-        }
+        self.contract.verify_used(own, &filling.used())
     }
 
     /// The request and the expected reply.
@@ -216,6 +230,7 @@ impl Call<'_> {
         protocol: Protocol,
         filling: &PlaceholderValues<'_>,
     ) -> Result<(Request, Expectation), ConfigError> {
+        filling.verify_references(self.with())?;
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
                 let request = self.http_request(filling)?;
@@ -247,27 +262,49 @@ impl Call<'_> {
             .as_ref()
             .expect("invariant: the call speaks HTTP");
         let text = http.get_ref();
+        // The text as it is in the file: older placeholders were brought to today's form.
+        let file = &self.contract.file;
+        let written = file
+            .text
+            .get(http.span())
+            .map_or(text.as_str(), |quoted| quoted.trim_matches(['"', '\'']));
         let refused = |help: &str| {
-            let message = format!("`http` is \"{text}\"");
+            let message = format!("`http` is \"{written}\"");
             Err(self.contract.file.invalid_with(http.span(), message, help))
         };
+        if let Some(request) = text
+            .strip_suffix(" HTTP/1.1")
+            .or_else(|| text.strip_suffix(" HTTP/2"))
+        {
+            return refused(&format!("the protocol is set by a suite: write `{request}`"));
+        }
         let Some((method, path)) = text.split_once(' ') else {
             return refused("give method and path, such as `GET /items/{id}`");
         };
-        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if method.is_empty()
+            || !method
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return refused("give method and path, such as `GET /items/{id}`");
         }
         if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return refused(&format!(
-                "methods are case-sensitive: write `{} {path}`",
+            let file = &self.contract.file;
+            let at = file.part_of_text(&http.span(), text, &(0..method.len()));
+            let help = format!(
+                "methods are case-sensitive: write `{}`",
                 method.to_ascii_uppercase()
-            ));
+            );
+            return Err(file.invalid_with(at, format!("`{method}` is not a method"), help));
         }
         if path.starts_with("http://") || path.starts_with("https://") {
             return refused("give only the path: the service sets the host");
         }
         if !path.starts_with(['/', '{']) {
-            return refused(&format!("a path starts with `/`: write `{method} /{}`", path.trim()));
+            return refused(&format!(
+                "a path starts with `/`: write `{method} /{}`",
+                path.trim()
+            ));
         }
         let path = self.path("http", (http.span(), path), filling)?;
         let (body, is_json) = self.http_body(filling)?;
@@ -305,7 +342,10 @@ impl Call<'_> {
         .collect();
         if let [(first, _), (second, span), ..] = given.as_slice() {
             let message = format!("`{first}` and `{second}`: a request has one body");
-            return Err(self.contract.file.invalid_with(span.clone(), message, "remove one of them"));
+            return Err(self
+                .contract
+                .file
+                .invalid_with(span.clone(), message, "remove one of them"));
         }
         if let Some(json) = &written.json {
             let body = filling.json(json, false)?;
@@ -349,7 +389,8 @@ impl Call<'_> {
     ) -> Result<Template, ConfigError> {
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| {
-            self.invalid(file.span(), format!("`file` is {}: {error}", file.get_ref()))
+            let message = format!("`file` is \"{}\": {}", file.get_ref(), io_reason(&error));
+            self.invalid(file.span(), message)
         })?;
         filling.fill(&Spanned::new(file.span(), text), Context::Text)
     }
@@ -364,7 +405,8 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
-        let path = filling.target((&span, path))?;
+        let written = path;
+        let path = filling.target((&span, written))?;
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
@@ -372,19 +414,32 @@ impl Call<'_> {
                 sent.escape_ascii()
             )));
         }
-        match sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
-            None => Ok(path),
-            Some(byte) => Err(at(format!(
-                "`{}` in the path: percent-encode it",
-                byte.escape_ascii()
-            ))),
+        if sent.iter().all(u8::is_ascii_graphic) {
+            return Ok(path);
         }
+        let pieces = parse(written).unwrap_or_default();
+        let wrong = pieces.into_iter().find_map(|piece| match piece {
+            Piece::Text(text) => text.chars().find(|letter| !letter.is_ascii_graphic()),
+            Piece::Reference(_) | Piece::Formula(_) => None,
+        });
+        let Some(wrong) = wrong else {
+            return Err(at(format!("`{}` is not a path", sent.escape_ascii())));
+        };
+        let encoded = prony_load::escape::path(wrong.encode_utf8(&mut [0; 4]).as_bytes());
+        let help = format!("write `{encoded}`");
+        let file = &self.contract.file;
+        Err(file.invalid_with(span, format!("`{}` in the path", wrong.escape_debug()), help))
     }
 
     /// The headers of the call, with their placeholders filled.
     fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ConfigError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
+            if !is_token(name) {
+                let message = format!("`{name}` is not the name of a header");
+                let help = "use letters, digits and `-`";
+                return Err(self.contract.file.invalid_with(value.span(), message, help));
+            }
             for text in value.get_ref().texts() {
                 let text = Spanned::new(value.span(), text.clone());
                 headers.push(Header {
@@ -395,4 +450,10 @@ impl Call<'_> {
         }
         Ok(headers)
     }
+}
+
+/// Whether a text is a token of RFC 9110, as the name of a header is.
+fn is_token(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_letter)
 }

@@ -2,15 +2,17 @@
 
 use crate::ConfigError;
 use crate::contract::Contract;
-use crate::contract::source::{Drawn, SourceToml, text_of};
-use crate::contract::template::{Builder, Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, constant, parse};
+use crate::contract::source::{DrawnSource, SourceToml, text_of};
+use crate::contract::template::{Builder, constant};
 use crate::format::suggestion::{nearest, suggest};
+use crate::format::template::{Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, parse};
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::formula::{Formula, Names};
 use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template, escape};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +20,7 @@ pub(crate) enum BoundValue {
     /// The same for every request.
     Known(Value),
     /// Another for each request of a load.
-    Drawn(Drawn),
+    Drawn(DrawnSource),
     /// Captured from an earlier reply.
     Captured,
     /// The value of another name: a column of rows, or a constant.
@@ -105,10 +107,26 @@ impl Context {
     fn escaped(self, text: &str, form: Form) -> Result<String, String> {
         Ok(match self {
             Self::Header => {
-                if text.chars().any(|letter| letter.is_ascii_control() && letter != '\t') {
+                if text
+                    .chars()
+                    .any(|letter| letter.is_ascii_control() && letter != '\t')
+                {
                     return Err(format!(
                         "the value \"{}\" has a control character, which a header cannot hold",
                         text.escape_debug()
+                    ));
+                }
+                text.to_owned()
+            }
+            Self::Path | Self::Query if form == Form::Raw => {
+                if let Some(wrong) = text
+                    .chars()
+                    .find(|letter| letter.is_ascii_control() || *letter == ' ')
+                {
+                    return Err(format!(
+                        "the value \"{}\" has `{}`, which a path cannot hold as it is",
+                        text.escape_debug(),
+                        wrong.escape_debug()
                     ));
                 }
                 text.to_owned()
@@ -122,13 +140,54 @@ impl Context {
     }
 }
 
+/// Where a text goes, and how.
+#[derive(Clone, Copy)]
+struct Insertion {
+    context: Context,
+    /// How the text itself is written; its placeholders have forms of their own.
+    form: Form,
+    /// Whether `i` is the number of an item.
+    has_items: bool,
+    /// The number of constants around it.
+    depth: usize,
+}
+
+impl Insertion {
+    /// A text of the file: only JSON needs its quotes escaped.
+    const fn authored(context: Context, has_items: bool) -> Self {
+        let form = match context {
+            Context::JsonString => Form::Typed,
+            Context::Header | Context::Path | Context::Query | Context::Text => Form::Raw,
+        };
+        Self {
+            context,
+            form,
+            has_items,
+            depth: 0,
+        }
+    }
+
+    /// The text of a constant, which is escaped as other values are.
+    const fn inside(self, form: Form) -> Self {
+        Self {
+            form,
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+}
+
 /// A value that a name stands for.
 enum Resolved<'a> {
     Known(&'a Value),
     Constant(&'a SpannedValue),
-    Drawn(&'a Drawn),
+    Drawn(&'a DrawnSource),
     Captured,
-    Fact(Part),
+    /// The length or the digest of the request's body.
+    Fact {
+        part: Part,
+        is_text: bool,
+    },
 }
 
 /// Nesting of constants deeper than this is a cycle.
@@ -146,7 +205,7 @@ pub(crate) struct PlaceholderValues<'a> {
     used: RefCell<BTreeSet<String>>,
 }
 
-type Filled = Result<Template, ConfigError>;
+type FilledTemplate = Result<Template, ConfigError>;
 
 impl<'a> PlaceholderValues<'a> {
     /// For a case: every value is known, or captured.
@@ -197,17 +256,17 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// A text with its placeholders filled.
-    pub(crate) fn fill(&self, text: &Spanned<String>, context: Context) -> Filled {
+    pub(crate) fn fill(&self, text: &Spanned<String>, context: Context) -> FilledTemplate {
         self.fill_text((&text.span(), text.get_ref()), context, false)
     }
 
     /// A text of a list or stream, where `i` is the number of the item.
-    pub(crate) fn fill_item(&self, text: &Spanned<String>, context: Context) -> Filled {
+    pub(crate) fn fill_item(&self, text: &Spanned<String>, context: Context) -> FilledTemplate {
         self.fill_text((&text.span(), text.get_ref()), context, true)
     }
 
     /// A request target. A placeholder at its start stands for the path itself, which is not escaped.
-    pub(super) fn target(&self, (span, text): (&std::ops::Range<usize>, &str)) -> Filled {
+    pub(super) fn target(&self, (span, text): (&std::ops::Range<usize>, &str)) -> FilledTemplate {
         let at = |error| self.invalid((span, text), &error);
         let mut builder = Builder::default();
         let mut context = Context::Path;
@@ -223,7 +282,8 @@ impl<'a> PlaceholderValues<'a> {
                     if number == 0 {
                         reference.form = Form::Raw;
                     }
-                    self.insert(&reference, context, &mut builder, 0).map_err(at)?;
+                    let place = Insertion::authored(context, false);
+                    self.insert(&reference, place, &mut builder).map_err(at)?;
                 }
                 Piece::Formula(formula) => builder.part(self.formula(&formula, context, false).map_err(at)?),
             }
@@ -236,37 +296,32 @@ impl<'a> PlaceholderValues<'a> {
         (span, text): (&std::ops::Range<usize>, &str),
         context: Context,
         has_items: bool,
-    ) -> Filled {
+    ) -> FilledTemplate {
         let mut builder = Builder::default();
-        self.write(text, context, has_items, &mut builder, 0)
+        self.write(text, Insertion::authored(context, has_items), &mut builder)
             .map_err(|error| self.invalid((span, text), &error))?;
         Ok(builder.build())
     }
 
-    fn write(
-        &self,
-        text: &str,
-        context: Context,
-        has_items: bool,
-        builder: &mut Builder,
-        depth: usize,
-    ) -> Result<(), TemplateError> {
+    fn write(&self, text: &str, place: Insertion, builder: &mut Builder) -> Result<(), TemplateError> {
         for piece in parse(text)? {
             match piece {
-                // The text between placeholders is written by the author: only JSON needs its quotes escaped.
-                Piece::Text(text) if context == Context::JsonString => {
-                    builder.literal(escape::json_string(&text).as_bytes());
+                Piece::Text(part) => {
+                    let wrong = |message| TemplateError::new(0..text.len(), message, None);
+                    let part = place.context.escaped(&part, place.form).map_err(wrong)?;
+                    builder.literal(part.as_bytes());
                 }
-                Piece::Text(text) => builder.literal(text.as_bytes()),
-                Piece::Reference(reference) => self.insert(&reference, context, builder, depth)?,
-                Piece::Formula(formula) => builder.part(self.formula(&formula, context, has_items)?),
+                Piece::Reference(reference) => self.insert(&reference, place, builder)?,
+                Piece::Formula(formula) => {
+                    builder.part(self.formula(&formula, place.context, place.has_items)?);
+                }
             }
         }
         Ok(())
     }
 
     /// A value as JSON, with its placeholders filled.
-    pub(crate) fn json(&self, value: &SpannedValue, has_items: bool) -> Filled {
+    pub(crate) fn json(&self, value: &SpannedValue, has_items: bool) -> FilledTemplate {
         let mut builder = Builder::default();
         self.write_json(value, has_items, &mut builder, 0)?;
         Ok(builder.build())
@@ -283,7 +338,7 @@ impl<'a> PlaceholderValues<'a> {
             TomlValue::Text(text) => {
                 let span = value.span();
                 self.write_json_text(text, has_items, builder, depth)
-                    .map_err(|error| self.invalid((&span, text), &error))?;
+                    .map_err(|error| self.invalid_at(depth, (&span, text), &error))?;
             }
             TomlValue::List(items) => {
                 builder.literal(b"[");
@@ -299,8 +354,12 @@ impl<'a> PlaceholderValues<'a> {
                 builder.literal(b"{");
                 for (number, (name, member)) in members.iter().enumerate() {
                     builder.literal(if number > 0 { b",\"" } else { b"\"" });
-                    self.write(name.get_ref(), Context::JsonString, has_items, builder, depth)
-                        .map_err(|error| self.invalid((&name.span(), name.get_ref()), &error))?;
+                    let place = Insertion {
+                        depth,
+                        ..Insertion::authored(Context::JsonString, has_items)
+                    };
+                    self.write(name.get_ref(), place, builder)
+                        .map_err(|error| self.invalid_at(depth, (&name.span(), name.get_ref()), &error))?;
                     builder.literal(b"\":");
                     self.write_json(member, has_items, builder, depth)?;
                 }
@@ -343,7 +402,11 @@ impl<'a> PlaceholderValues<'a> {
             _ => {}
         }
         builder.literal(b"\"");
-        self.write(text, Context::JsonString, has_items, builder, depth)?;
+        let place = Insertion {
+            depth,
+            ..Insertion::authored(Context::JsonString, has_items)
+        };
+        self.write(text, place, builder)?;
         builder.literal(b"\"");
         Ok(())
     }
@@ -352,40 +415,50 @@ impl<'a> PlaceholderValues<'a> {
     fn insert(
         &self,
         reference: &Reference,
-        context: Context,
+        place: Insertion,
         builder: &mut Builder,
-        depth: usize,
     ) -> Result<(), TemplateError> {
-        let wrong = |message: String| TemplateError {
-            range: reference.range.clone(),
-            message,
-            help: None,
-        };
+        let wrong = |message: String| TemplateError::new(reference.range.clone(), message, None);
+        let Insertion {
+            context,
+            has_items,
+            depth,
+            ..
+        } = place;
+        let form = reference.form;
         let (name, resolved) = self.resolve(reference)?;
         match resolved {
             Resolved::Known(value) => {
-                let text = context.escaped(&text_of(value), reference.form).map_err(wrong)?;
+                let text = context.escaped(&text_of(value), form).map_err(wrong)?;
                 builder.literal(text.as_bytes());
             }
-            Resolved::Constant(value) => match value.get_ref() {
-                _ if depth > DEEPEST => return Err(wrong(format!("`{name}` refers to itself"))),
-                TomlValue::Text(text) => {
-                    self.write(text, context, false, builder, depth + 1)
-                        .map_err(|error| wrong(format!("`[value.{name}]`: {}", error.message)))?;
+            Resolved::Constant(_) if depth > DEEPEST => {
+                return Err(wrong(format!("`{name}` refers to itself")));
+            }
+            Resolved::Constant(value) => {
+                if let TomlValue::Text(text) = value.get_ref() {
+                    self.write(text, place.inside(form), builder)
+                        .map_err(|error| inside(reference, self.located((&value.span(), text), &error)))?;
+                } else {
+                    let mut json = Builder::default();
+                    self.write_json(value, has_items, &mut json, depth + 1)
+                        .map_err(|error| inside(reference, error))?;
+                    let json = json.build();
+                    if !json.is_constant() {
+                        let message = format!("`{name}` has values that differ between requests");
+                        let help = "only a text that is nothing else can have it".to_owned();
+                        return Err(TemplateError::new(reference.range.clone(), message, Some(help)));
+                    }
+                    let json = String::from_utf8_lossy(&constant(&json)).into_owned();
+                    builder.literal(context.escaped(&json, form).map_err(wrong)?.as_bytes());
                 }
-                other => {
-                    let text = context
-                        .escaped(&other.to_json().to_string(), reference.form)
-                        .map_err(wrong)?;
-                    builder.literal(text.as_bytes());
-                }
-            },
+            }
             Resolved::Drawn(drawn) => {
-                let source = source_of(drawn, |value| context.escaped(&text_of(value), reference.form));
+                let source = source_of(drawn, |value| context.escaped(&text_of(value), form));
                 builder.part(self.parameter(&name, source.map_err(wrong)?));
             }
-            Resolved::Captured => builder.part(self.captured(&name, context.encoding(reference.form))),
-            Resolved::Fact(part) => builder.part(part),
+            Resolved::Captured => builder.part(self.captured(&name, context.encoding(form))),
+            Resolved::Fact { part, .. } => builder.part(part),
         }
         Ok(())
     }
@@ -398,11 +471,7 @@ impl<'a> PlaceholderValues<'a> {
         builder: &mut Builder,
         depth: usize,
     ) -> Result<(), TemplateError> {
-        let wrong = |message: String| TemplateError {
-            range: reference.range.clone(),
-            message,
-            help: None,
-        };
+        let wrong = |message: String| TemplateError::new(reference.range.clone(), message, None);
         let (name, resolved) = self.resolve(reference)?;
         let is_raw = reference.form == Form::Raw;
         let as_json = |value: &Value| match value {
@@ -419,9 +488,9 @@ impl<'a> PlaceholderValues<'a> {
             }
             Resolved::Constant(value) if depth <= DEEPEST => self
                 .write_json(value, has_items, builder, depth + 1)
-                .map_err(|error| wrong(inner_message(&name, &error)))?,
+                .map_err(|error| inside(reference, error))?,
             Resolved::Constant(_) => return Err(wrong(format!("`{name}` refers to itself"))),
-            Resolved::Drawn(Drawn::Digits {
+            Resolved::Drawn(DrawnSource::Digits {
                 source,
                 is_number: false,
             }) if !is_raw => {
@@ -437,12 +506,12 @@ impl<'a> PlaceholderValues<'a> {
                 let encoding = if is_raw { Encoding::Body } else { Encoding::Json };
                 builder.part(self.captured(&name, encoding));
             }
-            Resolved::Fact(part @ Part::BodySha256(_)) => {
+            Resolved::Fact { part, is_text: true } if !is_raw => {
                 builder.literal(b"\"");
                 builder.part(part);
                 builder.literal(b"\"");
             }
-            Resolved::Fact(part) => builder.part(part),
+            Resolved::Fact { part, .. } => builder.part(part),
         }
         Ok(())
     }
@@ -470,15 +539,27 @@ impl<'a> PlaceholderValues<'a> {
                 let span = value.span();
                 let at = |error| self.invalid((&span, text), &error);
                 let pieces = parse(text).map_err(at)?;
-                if let [Piece::Reference(reference)] = pieces.as_slice() {
+                if let [Piece::Reference(reference)] = pieces.as_slice()
+                    && reference.form != Form::Text
+                {
                     match self.resolve(reference).map_err(at)? {
-                        (_, Resolved::Known(whole @ (Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)))) => {
+                        (
+                            _,
+                            Resolved::Known(
+                                whole @ (Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_)),
+                            ),
+                        ) => {
                             return Ok(whole.clone());
                         }
                         (name, Resolved::Constant(_)) if depth > DEEPEST => {
-                            return Err(self.contract.file.invalid(span, format!("`{name}` refers to itself")));
+                            return Err(self
+                                .contract
+                                .file
+                                .invalid(span, format!("`{name}` refers to itself")));
                         }
-                        (_, Resolved::Constant(whole)) => return self.message_at(whole, item, letters, depth + 1),
+                        (_, Resolved::Constant(whole)) => {
+                            return self.message_at(whole, item, letters, depth + 1);
+                        }
                         _ => {}
                     }
                 }
@@ -501,7 +582,10 @@ impl<'a> PlaceholderValues<'a> {
             TomlValue::Table(members) => members
                 .iter()
                 .map(|(name, member)| {
-                    Ok((name.get_ref().clone(), self.message_at(member, item, letters, depth)?))
+                    Ok((
+                        name.get_ref().clone(),
+                        self.message_at(member, item, letters, depth)?,
+                    ))
                 })
                 .collect::<Result<serde_json::Map<_, _>, ConfigError>>()?
                 .into(),
@@ -511,42 +595,109 @@ impl<'a> PlaceholderValues<'a> {
 
     /// What a placeholder stands for, with its full name.
     fn resolve(&self, reference: &Reference) -> Result<(String, Resolved<'_>), TemplateError> {
-        let wrong = |message: String, help: Option<String>| TemplateError {
-            range: reference.range.clone(),
-            message,
-            help,
+        let wrong = |message: String, help: Option<String>| {
+            TemplateError::new(reference.range.clone(), message, help)
         };
-        let name = self.full_name(&reference.name).map_err(|message| wrong(message, None))?;
+        let name = self
+            .full_name(&reference.name)
+            .map_err(|message| wrong(message, None))?;
         if let Some(found) = self.find(&name) {
             return Ok((name, found));
         }
-        let place = format!("{{{name}}}");
-        if name.starts_with("body.") {
-            let help = "only expectations have `{body.bytes}` and `{body.sha256}`, of the request's body";
-            return Err(wrong(format!("`{place}` has no value"), Some(help.to_owned())));
-        }
-        let help = match nearest(self.names(), &name) {
-            Some(near) => format!("did you mean `{{{near}}}`?"),
-            None => format!("give `with.{name} = …`, or write `{{{place}}}` for the text `{place}`"),
-        };
-        Err(wrong(format!("`{place}` has no value"), Some(help)))
+        let (message, help) = self.unknown(&name);
+        Err(wrong(message, Some(help)))
     }
 
+    /// What is wrong with a name without a value, and what to do.
+    fn unknown(&self, name: &str) -> (String, String) {
+        let place = format!("{{{name}}}");
+        let message = format!("`{place}` has no value");
+        let near = nearest(self.names().filter(|known| *known != name), name);
+        let help = match (near, name.split_once('.')) {
+            (Some(near), _) => format!("did you mean `{{{near}}}`?"),
+            (None, Some(("body", _))) => {
+                "only expectations have `{body.bytes}` and `{body.sha256}`, of the request's body".to_owned()
+            }
+            (None, Some(("value", value))) => {
+                let values = self.contract.written.value.keys().map(String::as_str);
+                format!("there is no `[value.{value}]`: {}", suggest(values, value))
+            }
+            (None, Some((rows, _))) => {
+                let all = self.contract.rows().iter().map(crate::contract::Rows::name);
+                format!("there is no `[rows.{rows}]`: {}", suggest(all, rows))
+            }
+            (None, None) => format!("give `with.{name} = …`, or write `{{{place}}}` for the text `{place}`"),
+        };
+        (message, help)
+    }
+
+    /// The names that values refer to must have values.
+    pub(super) fn verify_references(
+        &self,
+        with: &BTreeMap<String, Spanned<SourceToml>>,
+    ) -> Result<(), ConfigError> {
+        for (name, source) in with {
+            let SourceToml::Reference(target) = source.get_ref() else {
+                continue;
+            };
+            let file = &self.contract.file;
+            if !matches!(self.bindings.get(name), Some(BoundValue::Alias(_))) {
+                continue;
+            }
+            let mut seen = BTreeSet::from([name.as_str()]);
+            let mut target = target.as_str();
+            while let Some(BoundValue::Alias(next)) = self.bindings.get(target) {
+                if !seen.insert(target) {
+                    break;
+                }
+                target = next;
+            }
+            if seen.contains(target) {
+                return Err(file.invalid(source.span(), format!("`with.{name}` refers to itself")));
+            }
+            if self.value(target).is_none() {
+                let (message, help) = self.unknown(target);
+                return Err(file.invalid_with(source.span(), message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a name, which is used then.
     fn find(&self, name: &str) -> Option<Resolved<'_>> {
-        if let Some(bound) = self.bindings.get(name) {
-            self.used.borrow_mut().insert(name.to_owned());
-            return Some(match bound {
-                BoundValue::Known(value) => Resolved::Known(value),
-                BoundValue::Drawn(drawn) => Resolved::Drawn(drawn),
-                BoundValue::Captured => Resolved::Captured,
-                BoundValue::Alias(target) if target != name => return self.find(target),
-                BoundValue::Alias(_) => return None,
-            });
+        let mut name = name;
+        for _ in 0..=DEEPEST {
+            if let Some((own, bound)) = self.bindings.get_key_value(name) {
+                self.used.borrow_mut().insert(own.clone());
+                if let BoundValue::Alias(target) = bound {
+                    name = target;
+                    continue;
+                }
+            }
+            return self.value(name);
+        }
+        None
+    }
+
+    /// The value of a name that does not refer to another.
+    fn value(&self, name: &str) -> Option<Resolved<'_>> {
+        match self.bindings.get(name) {
+            Some(BoundValue::Known(value)) => return Some(Resolved::Known(value)),
+            Some(BoundValue::Drawn(drawn)) => return Some(Resolved::Drawn(drawn)),
+            Some(BoundValue::Captured) => return Some(Resolved::Captured),
+            Some(BoundValue::Alias(_)) => return None,
+            None => {}
         }
         if let Some(body) = self.body.borrow().as_ref() {
             match name {
-                "body.bytes" => return Some(Resolved::Fact(fact(body, Part::BodyBytes))),
-                "body.sha256" => return Some(Resolved::Fact(fact(body, Part::BodySha256))),
+                "body.bytes" => {
+                    let part = fact(body, Part::BodyBytes);
+                    return Some(Resolved::Fact { part, is_text: false });
+                }
+                "body.sha256" => {
+                    let part = fact(body, Part::BodySha256);
+                    return Some(Resolved::Fact { part, is_text: true });
+                }
                 _ => {}
             }
         }
@@ -566,11 +717,9 @@ impl<'a> PlaceholderValues<'a> {
         for part in &name.0 {
             match part {
                 NamePart::Text(text) => full.push_str(text),
-                NamePart::Placeholder(inner) => match self.bindings.get(inner) {
-                    Some(BoundValue::Known(value)) => {
-                        self.used.borrow_mut().insert(inner.clone());
-                        full.push_str(&text_of(value));
-                    }
+                NamePart::Placeholder(inner) => match self.find(inner) {
+                    Some(Resolved::Known(value)) => full.push_str(&text_of(value)),
+                    Some(Resolved::Constant(value)) => full.push_str(&text_of(&value.get_ref().to_json())),
                     Some(_) => {
                         return Err(format!(
                             "`{{{inner}}}` would differ between requests: set it in the workload"
@@ -589,7 +738,12 @@ impl<'a> PlaceholderValues<'a> {
     }
 
     /// The part of a template for a formula.
-    fn formula(&self, formula: &FormulaText, context: Context, has_items: bool) -> Result<Part, TemplateError> {
+    fn formula(
+        &self,
+        formula: &FormulaText,
+        context: Context,
+        has_items: bool,
+    ) -> Result<Part, TemplateError> {
         let scope = FormulaScope {
             values: self,
             context,
@@ -602,26 +756,63 @@ impl<'a> PlaceholderValues<'a> {
         let parsed = Formula::parse(&formula.text, &names).map_err(|error| {
             let start = formula.range.start + 2;
             let range = start + error.range.start..start + error.range.end.max(error.range.start + 1);
-            let help = error.name.as_deref().map(|name| match name {
-                "i" => "`i` is the number of an item: only lists, streams and messages have it".to_owned(),
-                name => {
-                    let names = self.names().chain(self.contract.written.words.keys().map(String::as_str));
-                    match nearest(names, name) {
-                        Some(near) => format!("did you mean `{near}`?"),
-                        None => format!("give `with.{name} = …`"),
-                    }
+            let range = range.start.min(formula.range.end - 1)..range.end.min(formula.range.end);
+            let is_entry = formula
+                .text
+                .get(error.range.end..)
+                .is_some_and(|rest| rest.trim_start().starts_with('['));
+            match &error.name {
+                Some(name) => {
+                    let (message, help) = self.unknown_in_formula(name, is_entry, error.message);
+                    TemplateError::new(range, message, Some(help))
                 }
-            });
-            TemplateError {
-                range: range.start.min(formula.range.end - 1)..range.end.min(formula.range.end),
-                message: error.message,
-                help,
+                None => TemplateError::new(range, error.message, None),
             }
         })?;
         Ok(match parsed.constant() {
             Some(number) => Part::Literal(Bytes::from(number.to_string().as_str())),
             None => Part::Formula(parsed),
         })
+    }
+
+    /// What is wrong with a name that a formula cannot use, and what to do. `is_entry`: it is followed by an index.
+    fn unknown_in_formula(&self, name: &str, is_entry: bool, message: String) -> (String, String) {
+        let words = || self.contract.written.words.keys().map(String::as_str);
+        if is_entry {
+            let help = nearest(words(), name);
+            let help = help.map(|near| format!("did you mean `{near}`?"));
+            return (
+                message,
+                help.unwrap_or_else(|| format!("add it to `[words]`: `{name} = [\"…\"]`")),
+            );
+        }
+        let near = nearest(self.names().chain(words()).filter(|known| *known != name), name);
+        match (name, self.find(name)) {
+            ("i", None) => (
+                message,
+                "`i` is the number of an item: only lists, streams and messages have it".to_owned(),
+            ),
+            ("null", None) => (
+                "`{= null}` within a text".to_owned(),
+                "a text that is nothing else is null".to_owned(),
+            ),
+            (_, Some(Resolved::Fact { .. })) => (
+                format!("`{name}` differs between requests"),
+                "a formula cannot use it".to_owned(),
+            ),
+            (_, Some(_)) => (
+                format!("`{name}` is not always a whole number"),
+                "a formula computes with whole numbers".to_owned(),
+            ),
+            (_, None) if words().any(|known| known == name) => (
+                format!("`{name}` is a word list"),
+                format!("write `{name}[i]` for an entry"),
+            ),
+            (_, None) => {
+                let help = near.map(|near| format!("did you mean `{near}`?"));
+                (message, help.unwrap_or_else(|| format!("give `with.{name} = …`")))
+            }
+        }
     }
 
     /// The part for a value that differs between requests.
@@ -650,12 +841,41 @@ impl<'a> PlaceholderValues<'a> {
         }
     }
 
-    /// An error at a part of a text of the file.
+    /// An error at a part of a text of the file, or in a constant that the text inserts.
     pub(crate) fn invalid(
         &self,
         (span, text): (&std::ops::Range<usize>, &str),
         error: &TemplateError,
     ) -> ConfigError {
+        let mut found = self.located((span, text), error);
+        if let (Some(_), ConfigError::Files(found)) = (&error.inside, &mut found) {
+            let file = &self.contract.file;
+            let line = file.line(file.part_of_text(span, text, &error.range));
+            for one in &mut found.0 {
+                let _ = write!(one.message, ", in the value that line {line} inserts");
+            }
+        }
+        found
+    }
+
+    /// The same for a text at a depth of constants: the error names only the outermost.
+    fn invalid_at(
+        &self,
+        depth: usize,
+        text: (&std::ops::Range<usize>, &str),
+        error: &TemplateError,
+    ) -> ConfigError {
+        if depth == 0 {
+            self.invalid(text, error)
+        } else {
+            self.located(text, error)
+        }
+    }
+
+    fn located(&self, (span, text): (&std::ops::Range<usize>, &str), error: &TemplateError) -> ConfigError {
+        if let Some(inside) = &error.inside {
+            return inside.as_ref().clone();
+        }
         let file = &self.contract.file;
         let at = file.part_of_text(span, text, &error.range);
         match &error.help {
@@ -684,9 +904,7 @@ fn fact(body: &Body, part: fn(Box<Body>) -> Part) -> Part {
     let is_constant = match body {
         Body::None | Body::Messages(_) => true,
         Body::Bytes(template) => template.is_constant(),
-        Body::Generated(generated) => {
-            matches!(part, Part::BodyBytes(_)) || generated.end.is_constant()
-        }
+        Body::Generated(generated) => matches!(part, Part::BodyBytes(_)) || generated.end.is_constant(),
     };
     if is_constant {
         Part::Literal(Bytes(constant(&template)))
@@ -695,10 +913,13 @@ fn fact(body: &Body, part: fn(Box<Body>) -> Part) -> Part {
     }
 }
 
-fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) -> Result<Source, String> {
+fn source_of(
+    drawn: &DrawnSource,
+    written: impl Fn(&Value) -> Result<String, String>,
+) -> Result<Source, String> {
     Ok(match drawn {
-        Drawn::Digits { source, .. } => source.clone(),
-        Drawn::Values { values, pick } => {
+        DrawnSource::Digits { source, .. } => source.clone(),
+        DrawnSource::Values { values, pick } => {
             let values = values.iter().map(written).collect::<Result<Vec<_>, _>>()?;
             match pick {
                 None => Source::Lines(values),
@@ -708,10 +929,11 @@ fn source_of(drawn: &Drawn, written: impl Fn(&Value) -> Result<String, String>) 
     })
 }
 
-fn inner_message(name: &str, error: &ConfigError) -> String {
-    match error {
-        ConfigError::Files(found) => format!("`[value.{name}]`: {}", found.0[0].message),
-        other => format!("`[value.{name}]`: {other}"),
+/// The error of a constant that a placeholder inserts.
+fn inside(reference: &Reference, error: ConfigError) -> TemplateError {
+    TemplateError {
+        inside: Some(Box::new(error)),
+        ..TemplateError::new(reference.range.clone(), String::new(), None)
     }
 }
 
@@ -739,12 +961,20 @@ impl FormulaScope<'_> {
         match self.values.find(name)? {
             Resolved::Known(value) => whole(value).map(Formula::Number),
             Resolved::Constant(value) => whole(&value.get_ref().to_json()).map(Formula::Number),
+            Resolved::Drawn(DrawnSource::Digits { is_number: false, .. }) => None,
             Resolved::Drawn(drawn) => {
-                let source = source_of(drawn, |value| Ok(text_of(value))).ok()?;
-                index(self.values.parameter(name, source))
+                let source = source_of(drawn, |value| match whole(value) {
+                    Some(number) => Ok(number.to_string()),
+                    None => Err(String::new()),
+                });
+                index(self.values.parameter(name, source.ok()?))
             }
             Resolved::Captured => index(self.values.captured(name, Encoding::Text)),
-            Resolved::Fact(_) => None,
+            Resolved::Fact {
+                part: Part::Literal(bytes),
+                is_text: false,
+            } => whole(&String::from_utf8_lossy(bytes.as_slice()).into()).map(Formula::Number),
+            Resolved::Fact { .. } => None,
         }
     }
 

@@ -1,12 +1,13 @@
 //! Cases with a disruption: a backing service goes away and comes back, or clients disconnect in the middle of their streams.
 
-use crate::contract::call::Call;
-use crate::format::suggestion::suggest;
-use crate::contract::toml::{CaseToml, Deliver, RestartToml};
 use crate::ConfigError;
 use crate::contract::Contract;
-use std::time::Duration;
+use crate::contract::call::Call;
+use crate::contract::toml::{CaseToml, Deliver, RestartToml};
 use crate::format::Spanned;
+use crate::format::suggestion::suggest;
+use prony_load::DurationText;
+use std::time::Duration;
 
 /// A backing service that goes away and comes back with the same data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +45,17 @@ impl Contract {
         }
         if written.deliver != Deliver::Whole {
             let message = "with `restart`, each call has a connection of its own";
-            return Err(self.file.invalid_with(restart.span(), message, "remove `deliver`"));
+            return Err(self
+                .file
+                .invalid_with(restart.span(), message, "remove `deliver`"));
         }
         let away = down.as_ref().map_or(DEFAULT_AWAY, |down| down.get_ref().0);
         if let Some(down) = down.as_ref().filter(|_| away > LONGEST_AWAY) {
-            let message = format!("`down` is {away:?}: give at most {LONGEST_AWAY:?}");
+            let message = format!(
+                "`down` is {}: give at most {}",
+                down.get_ref(),
+                DurationText(LONGEST_AWAY)
+            );
             return Err(self.invalid(down.span(), message));
         }
         Ok(Some(Restart {
@@ -73,7 +80,8 @@ impl Contract {
             return Ok(());
         }
         let name = case.get_ref().name.get_ref();
-        let message = format!("case \"{name}\": calls of a case with `restart` are repeated, each on its own");
+        let message =
+            format!("case \"{name}\": calls of a case with `restart` are repeated, each on its own");
         let help = "remove `capture` and `retry_for`";
         Err(self.file.invalid_with(case.get_ref().name.span(), message, help))
     }

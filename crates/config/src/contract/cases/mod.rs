@@ -7,19 +7,19 @@ mod single;
 pub use disruptions::{ClientDisconnect, Restart};
 pub use single::SingleCall;
 
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
 use crate::contract::source::{SourceToml, ValueGenerator, text_of};
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
+use crate::format::Spanned;
 use crate::format::suggestion::suggest;
-use crate::ConfigError;
-use crate::contract::Contract;
 use prony_load::{Body, Capture, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use crate::format::Spanned;
 
 /// One case of a check.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,8 +175,12 @@ impl Contract {
                 return Err(self.file.invalid_with(need.span(), message, help));
             }
             if open.contains(name) {
-                let message = format!("`{operation}` needs `{name}`, which needs `{operation}`");
-                return Err(self.file.invalid_with(need.span(), message, "remove one of them"));
+                let message = if name == operation {
+                    format!("`{operation}` needs itself")
+                } else {
+                    format!("`{operation}` needs `{name}`, which needs `{operation}`")
+                };
+                return Err(self.file.invalid_with(need.span(), message, "remove this name"));
             }
             if order.contains(name) {
                 continue;
@@ -201,7 +205,11 @@ impl Contract {
         for one in written {
             let call = self.call(one)?;
             for need in &call.needs {
-                for name in self.needed(need.get_ref())?.into_iter().chain([need.get_ref().clone()]) {
+                for name in self
+                    .needed(need.get_ref())?
+                    .into_iter()
+                    .chain([need.get_ref().clone()])
+                {
                     if !called.contains(name.as_str()) && !needed.contains(&name) {
                         calls.push((self.call_of(&name)?, None));
                         needed.push(name);
@@ -235,13 +243,17 @@ impl Contract {
         if !speaks || !delivery.fits(protocol) {
             return Ok(None);
         }
-        let captures = calls.iter().any(|(call, _)| call.captured_names().next().is_some());
+        let captures = calls
+            .iter()
+            .any(|(call, _)| call.captured_names().next().is_some());
         if captures && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
             let message = format!(
                 "case \"{}\": calls with `capture` run one after the other",
                 written.name.get_ref()
             );
-            return Err(self.file.invalid_with(written.name.span(), message, "remove `deliver`"));
+            return Err(self
+                .file
+                .invalid_with(written.name.span(), message, "remove `deliver`"));
         }
         let slots = Slots::default();
         let mut exchanges = Vec::new();
@@ -250,16 +262,18 @@ impl Contract {
             let mut so_far = BTreeSet::new();
             let nothing = BTreeMap::new();
             for (call, own) in &calls {
-                let captured = CaptureScope {
+                let scope = CaptureScope {
                     slots: &slots,
                     so_far: &so_far,
                     own: own.map_or(&nothing, |own| &own.with),
                 };
-                exchanges.extend(call.exchanges(protocol, &mut draw, &captured)?);
+                exchanges.extend(call.exchanges(protocol, &mut draw, &scope)?);
                 so_far.extend(call.captured_names().map(str::to_owned));
             }
         }
-        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
+        for exchange in &mut exchanges {
+            assign_slots(&mut exchange.expect, &slots);
+        }
         let restart = self.restart(case)?;
         let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
         let leave = self.disconnect(case, &calls)?;
@@ -334,7 +348,9 @@ impl Call<'_> {
             captured.extend(call.captured_names().map(str::to_owned));
         }
         exchanges.push(self.bound_exchange(protocol, random, (&captured, &slots))?);
-        exchanges.iter_mut().for_each(|exchange| assign_slots(&mut exchange.expect, &slots));
+        for exchange in &mut exchanges {
+            assign_slots(&mut exchange.expect, &slots);
+        }
         Ok(exchanges)
     }
 
@@ -359,7 +375,11 @@ impl Call<'_> {
     ) -> Result<Exchange, ConfigError> {
         let filling = PlaceholderValues::for_case(self.contract(), bindings, slots);
         let (request, expect) = self.build(protocol, &filling)?;
-        let within = self.written.expect.as_ref().and_then(|expect| expect.get_ref().within);
+        let within = self
+            .written
+            .expect
+            .as_ref()
+            .and_then(|expect| expect.get_ref().within);
         Ok(Exchange {
             label: label(protocol, &request, bindings, (slots, self.with())),
             script: self.script(&request, &filling)?,

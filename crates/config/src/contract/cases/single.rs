@@ -1,17 +1,17 @@
 //! One call of an operation, with values that the user chose.
 
 use super::Exchange;
-use crate::contract::call::{BoundValue, Call, PlaceholderValues, Slots};
-use crate::format::suggestion::known;
-use crate::contract::toml::CallToml;
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::call::{BoundValue, Call, PlaceholderValues, Slots};
+use crate::contract::toml::CallToml;
+use crate::format::Spanned;
+use crate::format::suggestion::known;
 use prony_load::{Expectation, Protocol};
 use prost_reflect::DynamicMessage;
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use crate::format::Spanned;
 
 /// One call of an operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +59,9 @@ impl Contract {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut bindings = call.draw(&mut random)?;
         for name in self.captured_before(operation)? {
-            bindings.entry(name).or_insert_with(|| BoundValue::Known(Value::from("")));
+            bindings
+                .entry(name)
+                .or_insert_with(|| BoundValue::Known(Value::from("")));
         }
         for (name, value) in values {
             if !bindings.contains_key(name) {

@@ -19,6 +19,9 @@ pub(crate) struct Schema {
 impl Schema {
     /// Compiles a file of the contract's folder. The error is the compiler's, with file and line.
     pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
+        if !folder.join(file).is_file() {
+            return Err("there is no such file".to_owned());
+        }
         let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
         let pool =
             DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
@@ -33,13 +36,13 @@ impl Schema {
         &self.encoded
     }
 
-    /// The method `package.Service/method`. The error lists the existing ones.
+    /// The method `package.Service/method`. The error proposes the nearest.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
         let all = methods_of(&self.pool);
         let found = all.iter().find(|(known, _)| known == name);
         found.map(|(_, method)| method.clone()).ok_or_else(|| {
-            let known = crate::format::suggestion::known(all.iter().map(|(known, _)| known.as_str()));
-            format!("the schema has no method `{name}`: {known}")
+            let known = all.iter().map(|(known, _)| known.as_str());
+            crate::format::suggest(known, name)
         })
     }
 }
@@ -70,7 +73,14 @@ impl MessageText<'_> {
                 )
             })?;
         }
-        let plain = encode(self.kind, &text(&|index| "A".repeat(lengths[index]))?)?;
+        let letters =
+            |letter: &'static str| encode(self.kind, &text(&|index| letter.repeat(lengths[index]))?);
+        let plain = letters("A").map_err(|reason| match letters("1") {
+            Ok(_) => {
+                "a number of a message cannot differ between requests: set it in the workload".to_owned()
+            }
+            Err(_) => reason,
+        })?;
         let mut places: Vec<Option<usize>> = vec![None; plain.len()];
         for &index in used {
             let marked = |at: usize| if at == index { "B" } else { "A" }.repeat(lengths[at]);
@@ -92,7 +102,24 @@ impl MessageText<'_> {
 pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, String> {
     DynamicMessage::deserialize(kind.clone(), json)
         .map(|message| message.encode_to_vec())
-        .map_err(|error| format!("not a message `{}`: {error}", kind.full_name()))
+        .map_err(|error| {
+            let reason = error.to_string();
+            let name = kind.full_name();
+            match reason
+                .strip_prefix("unrecognized field name '")
+                .and_then(|rest| rest.strip_suffix('\''))
+            {
+                Some(field) => {
+                    let fields: Vec<_> = kind.fields().collect();
+                    let help = crate::format::suggest(
+                        fields.iter().map(prost_reflect::FieldDescriptor::name),
+                        field,
+                    );
+                    format!("`{name}` has no field `{field}`: {help}")
+                }
+                None => format!("it is not a `{name}`: {reason}"),
+            }
+        })
 }
 
 fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Template {

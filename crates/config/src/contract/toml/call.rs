@@ -2,7 +2,7 @@
 
 use super::expect::ExpectToml;
 use super::script::ScriptStepToml;
-use super::values::HeaderText;
+use super::values::{HeaderText, TextOrNumber};
 use super::yes;
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
@@ -82,9 +82,11 @@ impl CaptureToml {
                 Origin::Json(pointer.clone())
             }
             Self::Json(pointer) => {
+                let path = pointer.trim_start_matches('$').trim_start_matches('.');
+                let path = path.replace(['.', '['], "/").replace(']', "");
+                let path = path.trim_start_matches('/');
                 return Err(format!(
-                    "`{pointer}` is not a JSON Pointer: write /{}",
-                    pointer.trim_start_matches("$.").replace('.', "/")
+                    "`json` is \"{pointer}\": write the JSON Pointer \"/{path}\""
                 ));
             }
             Self::Header(name) => Origin::Header(name.clone()),
@@ -99,29 +101,10 @@ impl CaptureToml {
 #[serde(deny_unknown_fields)]
 pub(crate) struct GeneratedBodyToml {
     /// Its length in bytes.
-    pub(crate) bytes: TextOrNumber,
+    pub(crate) bytes: Spanned<TextOrNumber>,
     /// Send it in chunks of this length, bytes.
     #[schemars(range(min = 1))]
     pub(crate) chunk: Option<u32>,
-}
-
-/// A whole number, or a text with a placeholder.
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(extend("x-give" = "a whole number, or a text with a placeholder"))]
-pub(crate) enum TextOrNumber {
-    Number(u64),
-    Text(String),
-}
-
-impl TextOrNumber {
-    /// The text, or the number as text.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
 }
 
 /// The messages of a gRPC call that sends a stream.
@@ -129,11 +112,11 @@ impl TextOrNumber {
 #[serde(deny_unknown_fields)]
 pub(crate) struct MessagesToml {
     /// The number of messages.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: SpannedValue,
     /// The largest number of messages that may wait for their replies.
-    pub(crate) unanswered: Option<TextOrNumber>,
+    pub(crate) unanswered: Option<Spanned<TextOrNumber>>,
 }
 
 /// A call of an operation, with the keys that differ from it; or a request without an operation.
@@ -175,7 +158,7 @@ pub(crate) struct CallToml {
     pub(crate) capture: Option<BTreeMap<String, Spanned<CaptureToml>>>,
     /// The frames of a WebSocket, instead of a single message.
     #[schemars(extend("x-aliases" = ["talk"]))]
-    pub(crate) script: Option<Spanned<Vec<ScriptStepToml>>>,
+    pub(crate) script: Option<Spanned<Vec<Spanned<ScriptStepToml>>>>,
     /// Repeat the request until the expectation holds, at most for this time.
     #[schemars(extend("x-aliases" = ["until"]))]
     pub(crate) retry_for: Option<DurationText>,

@@ -16,7 +16,7 @@ pub(crate) struct CaseToml {
     /// The calls.
     #[schemars(extend("x-aliases" = ["calls"]))]
     pub(crate) call: OneOrMany<Spanned<CallToml>>,
-    /// How the requests are delivered to the service.
+    /// How the requests are delivered.
     #[serde(default)]
     pub(crate) deliver: Deliver,
     /// Whether no other case may run at the same time.
@@ -27,7 +27,7 @@ pub(crate) struct CaseToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["thorough"]))]
     pub(crate) slow: bool,
-    /// How often the calls are repeated.
+    /// How often the calls are repeated. Default: 1.
     #[schemars(range(min = 1))]
     pub(crate) times: Option<u32>,
     /// A backing service that goes away and comes back.

@@ -1,7 +1,6 @@
 //! The keys of expectations.
 
-use super::TextOrNumber;
-use super::values::{HeaderExpectToml, OneOrMany};
+use super::values::{HeaderExpectToml, OneOrMany, TextOrNumber};
 use crate::format::{Spanned, SpannedValue};
 use prony_load::DurationText;
 use schemars::JsonSchema;
@@ -29,7 +28,7 @@ pub(crate) struct ExpectToml {
     pub(crate) file: Option<Spanned<String>>,
     /// The body equals this JSON.
     pub(crate) json: Option<SpannedValue>,
-    /// JSON that the body contains. Objects may have further members.
+    /// JSON that the body contains. Its objects may have further members, its lists no further items.
     #[schemars(extend("x-aliases" = ["json_part"]))]
     pub(crate) json_contains: Option<SpannedValue>,
     /// JSON that the body must not contain.
@@ -38,7 +37,7 @@ pub(crate) struct ExpectToml {
     pub(crate) json_list: Option<Spanned<ListToml>>,
     /// The body is valid under this JSON Schema: a file of this folder, `"schemas.json#/$defs/Pet"`, or a table.
     pub(crate) json_schema: Option<SpannedValue>,
-    /// Rules for single values of a JSON body: `/POINTER=VALUE`.
+    /// Rules for single values of a JSON body: `/POINTER` (present and not null), `!/POINTER`, `/POINTER=VALUE`, `/POINTER!=VALUE`, `/POINTER~REGEX`.
     pub(crate) json_rules: Option<Spanned<OneOrMany<String>>>,
     /// The body is an HTML page with this table.
     pub(crate) html_table: Option<Spanned<HtmlTableToml>>,
@@ -142,9 +141,9 @@ pub(crate) struct ListToml {
     /// The JSON Pointer to the list. Default: the whole body.
     pub(crate) at: Option<Spanned<String>>,
     /// The number of the first item. Default: 1.
-    pub(crate) first: Option<TextOrNumber>,
+    pub(crate) first: Option<Spanned<TextOrNumber>>,
     /// The number of items.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// An item. In formulas, `i` is its number.
     pub(crate) each: SpannedValue,
     /// Whether the object that holds the list has no other members.
@@ -183,13 +182,13 @@ pub(crate) enum TableRowsToml {
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsToml {
     /// The number of messages, without the last one if `last` describes it.
-    pub(crate) count: TextOrNumber,
+    pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: EventToml,
-    /// The message after these.
+    /// The message after these, which ends the stream.
     pub(crate) last: Option<EventToml>,
-    /// The gap before each message, in microseconds.
-    pub(crate) gap_us: Option<TextOrNumber>,
+    /// The service waits this long before each message but the first, in microseconds.
+    pub(crate) gap_us: Option<Spanned<TextOrNumber>>,
     /// Whether each message must arrive when it is due, and not only the whole stream.
     #[serde(default)]
     pub(crate) flushed: bool,

@@ -6,13 +6,14 @@ mod expect;
 mod script;
 mod values;
 
-pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml, TextOrNumber};
+pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml};
 pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
-    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status, TableRowsToml,
+    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status,
+    TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
-pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany};
+pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany, TextOrNumber};
 
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
@@ -79,7 +80,7 @@ pub(crate) struct ContractToml {
     pub(crate) workload: BTreeMap<String, Spanned<WorkloadToml>>,
 }
 
-/// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
+/// A JSON Web Token: `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JwtToml {
@@ -121,6 +122,7 @@ pub(crate) enum KeyToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileToml {
+    /// A file in this folder.
     pub(crate) file: String,
 }
 
@@ -128,6 +130,7 @@ pub(crate) struct FileToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EnvironmentToml {
+    /// An environment variable of prony.
     pub(crate) variable: String,
 }
 

@@ -1,7 +1,6 @@
 //! The keys of a WebSocket script.
 
-use super::TextOrNumber;
-use super::values::OneOrMany;
+use super::values::{OneOrMany, TextOrNumber};
 use super::yes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -24,9 +23,9 @@ pub(crate) struct ScriptStepToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["cut"]))]
     pub(crate) abort: bool,
-    /// Send a text message, or its first fragment.
+    /// Send a text message, or its first fragment if `fin` is false.
     pub(crate) text: Option<PayloadToml>,
-    /// Send a binary message, or its first fragment.
+    /// Send a binary message, or its first fragment if `fin` is false.
     pub(crate) binary: Option<PayloadToml>,
     /// Send the next fragment of a message.
     #[schemars(extend("x-aliases" = ["more"]))]
@@ -47,6 +46,39 @@ pub(crate) struct ScriptStepToml {
     pub(crate) masked: bool,
     /// What the client must receive: `"echo"`, or the end of the connection.
     pub(crate) expect: Option<ExpectedFrameToml>,
+}
+
+impl ScriptStepToml {
+    /// Calls `each` with every text that may have placeholders.
+    pub(crate) fn texts<'a>(&'a self, each: &mut impl FnMut(&'a str)) {
+        self.path.iter().chain(&self.reason).for_each(|text| each(text));
+        let mut number = |number: &'a TextOrNumber| match number {
+            TextOrNumber::Text(text) => each(text),
+            TextOrNumber::Number(_) => {}
+        };
+        self.close.iter().for_each(&mut number);
+        if let Some(ExpectedFrameToml::Close(Close { close })) = &self.expect {
+            close.0.iter().for_each(&mut number);
+        }
+        let frames = [
+            &self.text,
+            &self.binary,
+            &self.continuation,
+            &self.ping,
+            &self.pong,
+        ];
+        for payload in frames.into_iter().flatten() {
+            match payload {
+                PayloadToml::Letters(LettersToml { letters: number })
+                | PayloadToml::Bytes(MadeBytes { bytes: number }) => {
+                    if let TextOrNumber::Text(text) = number {
+                        each(text);
+                    }
+                }
+                PayloadToml::Text(text) | PayloadToml::Hex(Hex { hex: text }) => each(text),
+            }
+        }
+    }
 }
 
 /// A text, or content that is generated from a single key.
@@ -77,7 +109,7 @@ impl Serialize for PayloadToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LettersToml {
-    /// Their number.
+    /// The number of letters. They do not repeat.
     pub(crate) letters: TextOrNumber,
 }
 
@@ -85,7 +117,7 @@ pub(crate) struct LettersToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MadeBytes {
-    /// Their number.
+    /// The number of bytes. They do not compress.
     pub(crate) bytes: TextOrNumber,
 }
 
@@ -93,7 +125,7 @@ pub(crate) struct MadeBytes {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hex {
-    /// The digits, two for each byte.
+    /// Hexadecimal digits, two for each byte.
     pub(crate) hex: String,
 }
 

@@ -1,5 +1,6 @@
 //! Values with more than one notation.
 
+use crate::format::Spanned;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -63,5 +64,29 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<T>();
         json_schema!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": 1 }], "x-list": true })
+    }
+}
+
+/// A whole number, or a text with a placeholder.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a whole number, or a text with a placeholder"))]
+pub(crate) enum TextOrNumber {
+    Number(u64),
+    Text(String),
+}
+
+impl TextOrNumber {
+    /// The text, or the number as text, with the position of the number.
+    pub(crate) fn at(number: &Spanned<Self>) -> Spanned<String> {
+        Spanned::new(number.span(), number.get_ref().text())
+    }
+
+    /// The text, or the number as text.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
     }
 }

@@ -8,16 +8,18 @@ pub use self::sequence::SequenceFile;
 pub(crate) use self::sequence::SequenceToml;
 
 use self::state::State;
-use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, Slots};
-use crate::contract::cases::assign_slots;
-use crate::contract::source::{Drawn, SourceToml, text_of};
-use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, Slots};
+use crate::contract::cases::assign_slots;
+use crate::contract::source::{DrawnSource, SourceToml, text_of};
+use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
+use crate::format::Faults;
+use crate::format::Spanned;
+use crate::format::suggestion::suggest;
 use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Step, Workload};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use crate::format::Spanned;
 
 /// A workload under construction.
 struct WorkloadBuilder<'a> {
@@ -88,15 +90,20 @@ impl Contract {
         match (mix.as_slice(), sequence.as_slice()) {
             ([], []) => {
                 let message = format!("workload `{name}` has no operation");
-                Err(self.file.invalid_with(written.span(), message, "give `mix` or `sequence`"))
+                Err(self
+                    .file
+                    .invalid_with(written.span(), message, "give `mix` or `sequence`"))
             }
             (steps, []) => {
                 for step in steps {
                     let operation = step.get_ref().operation.get_ref();
                     if let Some(need) = self.needed(operation)?.first() {
-                        let message = format!("`{operation}` needs `{need}` before, which a mix cannot ensure");
+                        let message =
+                            format!("`{operation}` needs `{need}` before, which a mix cannot ensure");
                         let help = "use `sequence` instead of `mix`";
-                        return Err(self.file.invalid_with(step.get_ref().operation.span(), message, help));
+                        return Err(self
+                            .file
+                            .invalid_with(step.get_ref().operation.span(), message, help));
                     }
                 }
                 Ok(steps.to_vec())
@@ -105,8 +112,14 @@ impl Contract {
                 let mut all: Vec<Spanned<StepToml>> = Vec::new();
                 for step in steps {
                     for need in self.needed(step.get_ref().operation.get_ref())? {
-                        if all.iter().all(|before| *before.get_ref().operation.get_ref() != need) {
-                            all.push(Spanned::new(step.span(), StepToml::of(Spanned::new(step.span(), need))));
+                        if all
+                            .iter()
+                            .all(|before| *before.get_ref().operation.get_ref() != need)
+                        {
+                            all.push(Spanned::new(
+                                step.span(),
+                                StepToml::of(Spanned::new(step.span(), need)),
+                            ));
                         }
                     }
                     all.push(step.clone());
@@ -115,7 +128,22 @@ impl Contract {
             }
             _ => {
                 let message = format!("workload `{name}` has `mix` and `sequence`");
-                Err(self.file.invalid_with(written.span(), message, "give only one of them"))
+                Err(self
+                    .file
+                    .invalid_with(written.span(), message, "give only one of them"))
+            }
+        }
+    }
+
+    /// Every operation of a workload must exist.
+    pub(crate) fn verify_steps(&self, written: &WorkloadToml, faults: &mut Faults) {
+        let all = &self.written.operation;
+        for step in written.mix.iter().chain(&written.sequence) {
+            let name = &step.get_ref().operation;
+            if !all.contains_key(name.get_ref()) {
+                let help = suggest(all.keys().map(String::as_str), name.get_ref());
+                let message = format!("there is no operation `{}`", name.get_ref());
+                faults.keep::<()>(Err(self.file.invalid_with(name.span(), message, help)));
             }
         }
     }
@@ -132,11 +160,15 @@ impl Contract {
         if call.speaks(protocol) {
             return Ok(call);
         }
-        let message = format!(
-            "operation `{}` is not available over {protocol:?}",
-            name.get_ref()
-        );
-        Err(self.invalid(name.span(), message))
+        let key = match protocol {
+            Protocol::Http1 | Protocol::Http2 => "http",
+            Protocol::Grpc => "grpc",
+            Protocol::WebSocket => "websocket",
+        };
+        let message = format!("operation `{}` has no `{key}`", name.get_ref());
+        let help =
+            format!("add `{key}` to it: all operations of a workload are called over the same protocol");
+        Err(self.file.invalid_with(name.span(), message, help))
     }
 }
 
@@ -159,7 +191,7 @@ impl WorkloadBuilder<'_> {
         let index = if let Some(index) = known {
             index
         } else {
-            let mut built = self.build(call, protocol)?;
+            let mut built = self.build(call, &step.with, protocol)?;
             self.state
                 .add_cookies(&mut built, &mut self.parameters.borrow_mut(), &self.slots);
             self.operations.push(Operation {
@@ -183,13 +215,25 @@ impl WorkloadBuilder<'_> {
         std::mem::take(&mut self.operations)
     }
 
-    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ConfigError> {
-        let mut bindings: Bindings = self.state.bindings().collect();
+    /// `own`: the values that the step sets, which take precedence over those that users carry.
+    fn build(
+        &mut self,
+        call: &Call<'_>,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
+        protocol: Protocol,
+    ) -> Result<Operation, ConfigError> {
+        let mut bindings: Bindings = self
+            .state
+            .bindings()
+            .filter(|(name, _)| !own.contains_key(name))
+            .collect();
         for (name, bound) in call.drawn_rows()? {
             bindings.insert(name, bound);
         }
         for (name, source) in call.with() {
-            bindings.entry(name.clone()).or_insert_with(|| bound(source.get_ref()));
+            bindings
+                .entry(name.clone())
+                .or_insert_with(|| bound(source.get_ref()));
         }
         if let Some(bytes) = call.generated_bytes(&bindings)? {
             // The end of a generated body differs between requests.
@@ -203,16 +247,16 @@ impl WorkloadBuilder<'_> {
         for (name, mut tokens) in call.tokens(&bindings)? {
             let token = match tokens.as_slice() {
                 [_] => BoundValue::Known(tokens.remove(0)),
-                _ => BoundValue::Drawn(Drawn::Values {
+                _ => BoundValue::Drawn(DrawnSource::Values {
                     values: tokens,
                     pick: Some(Pick::Each),
                 }),
             };
             bindings.insert(name, token);
         }
-        let filling =
-            PlaceholderValues::for_load(self.contract, &bindings, &self.slots, &self.parameters);
+        let filling = PlaceholderValues::for_load(self.contract, &bindings, &self.slots, &self.parameters);
         let (request, expect) = call.build(protocol, &filling)?;
+        self.contract.verify_used(own, &filling.used())?;
         Ok(Operation {
             name: String::new(),
             request,

@@ -3,20 +3,20 @@
 //! Its steps have the format of a contract's operations and become a contract with one workload, so that both follow the
 //! same rules.
 
-use crate::format::{FileKind, SourceFile};
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
     CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, Status, StepToml, TableToml, WorkloadToml,
 };
-use crate::ConfigError;
-use crate::contract::Contract;
+use crate::format::{FileKind, SourceFile};
+use crate::format::{Spanned, SpannedValue};
+use crate::load_table::LoadToml;
 use prony_load::{Limits, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::SystemTime;
-use crate::format::{Spanned, SpannedValue};
-use crate::load_table::LoadToml;
 
 /// A sequence of requests for `prony load --sequence`.
 #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
@@ -59,10 +59,8 @@ impl SequenceFile {
     pub(crate) fn of(file: SourceFile, protocol: Protocol) -> Result<Self, ConfigError> {
         let written: SequenceToml = file.parse(FileKind::Sequence)?;
         if written.step.is_empty() {
-            return Err(file.invalid(
-                0..0,
-                "no `[[step]]`: add at least one, with `http = \"GET /path\"`",
-            ));
+            let help = "add at least one, with `http = \"GET /path\"`";
+            return Err(file.invalid_with(0..0, "the file has no `[[step]]`", help));
         }
         let steps = written.step.len() as u64;
         let contract = contract(file, written)?;
@@ -103,10 +101,25 @@ fn contract(file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigE
     for (place, step) in written.step.into_iter().enumerate() {
         let span = step.span();
         let call = step.into_inner();
-        let within = call.expect.as_ref().and_then(|expect| expect.get_ref().within);
-        if call.operation.is_some() || within.is_some() || call.retry_for.is_some() {
-            let message = "a step has `http`, `headers`, a body, `with`, `expect` and `capture`, and no `operation`, `within` or `retry_for`";
-            return Err(file.invalid(span, message));
+        let expect = call.expect.as_ref();
+        let excluded = [
+            ("operation", call.operation.as_ref().map(Spanned::span)),
+            ("retry_for", call.retry_for.map(|_| span.clone())),
+            (
+                "within",
+                expect
+                    .filter(|expect| expect.get_ref().within.is_some())
+                    .map(Spanned::span),
+            ),
+        ];
+        if let Some((key, span)) = excluded.into_iter().find_map(|(key, span)| Some((key, span?))) {
+            let message = format!("`{key}` belongs to contracts: a file of steps has none");
+            let help = if key == "operation" {
+                "write the request as `http`"
+            } else {
+                "remove it"
+            };
+            return Err(file.invalid_with(span, message, help));
         }
         // A step without a name is named after its request.
         let line = call

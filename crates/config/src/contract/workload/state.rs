@@ -1,17 +1,17 @@
 //! The values that the users of a workload carry: captured values, their row of a table, their cookies.
 
-use crate::contract::call::{BoundValue, Call, Slots};
-use crate::contract::jwt;
-use crate::contract::source::Drawn;
-use crate::contract::template;
-use crate::contract::toml::WorkloadToml;
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::call::{BoundValue, Call, Slots};
+use crate::contract::jwt;
+use crate::contract::source::DrawnSource;
+use crate::contract::toml::WorkloadToml;
+use crate::format::Spanned;
+use crate::format::error::io_reason;
 use crate::input::table::{self, Table};
 use prony_load::{Capture, Encoding, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use crate::format::Spanned;
 
 /// The name of the slot for the cookies; it is not a valid placeholder.
 const COOKIES: &str = "cookies!";
@@ -20,7 +20,7 @@ const COOKIES: &str = "cookies!";
 #[derive(Default)]
 pub(super) struct State {
     /// Columns of the table of users.
-    columns: Vec<(String, Drawn)>,
+    columns: Vec<(String, DrawnSource)>,
     /// The values that the steps so far capture.
     captured: BTreeSet<String>,
     is_sequence: bool,
@@ -45,14 +45,16 @@ impl State {
     pub(super) fn bindings(&self) -> impl Iterator<Item = (String, BoundValue)> {
         let captured = self.captured.iter().filter(|name| *name != COOKIES);
         let captured = captured.map(|name| (name.clone(), BoundValue::Captured));
-        let columns = self.columns.iter().filter(|(name, _)| !self.captured.contains(name));
+        let columns = self
+            .columns
+            .iter()
+            .filter(|(name, _)| !self.captured.contains(name));
         captured.chain(columns.map(|(name, drawn)| (name.clone(), BoundValue::Drawn(drawn.clone()))))
     }
 
     /// The carried values that a call's placeholders use: they distinguish two calls of one operation.
     pub(super) fn carried(&self, call: &Call<'_>) -> BTreeSet<String> {
-        let mut mentioned = BTreeSet::new();
-        call.texts(&mut |text, _| mentioned.extend(template::mentioned(text)));
+        let mentioned = call.mentioned();
         let used = |name: &&String| mentioned.contains(*name);
         let mut carried: BTreeSet<String> = self.captured.iter().filter(used).cloned().collect();
         if self.cookies && self.captured.contains(COOKIES) {
@@ -114,10 +116,15 @@ fn columns(
     contract: &Contract,
     name: &str,
     table: &Spanned<crate::contract::toml::TableToml>,
-) -> Result<Vec<(String, Drawn)>, ConfigError> {
+) -> Result<Vec<(String, DrawnSource)>, ConfigError> {
     let written = table.get_ref();
+    let of = if contract.is_file() {
+        format!("`data` of workload `{name}`")
+    } else {
+        "`data`".to_owned()
+    };
     let at = |reason: String| {
-        let message = format!("`data` of workload `{name}`: {}: {reason}", written.file);
+        let message = format!("{of} is \"{}\": {reason}", written.file);
         contract.invalid(table.span(), message)
     };
     if written.pick == Pick::Once && contract.is_file() {
@@ -127,7 +134,7 @@ fn columns(
         ));
     }
     let path = contract.folder.join(&written.file);
-    let text = std::fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| at(io_reason(&error)))?;
     let Table { mut columns } = table::parse(&path, &text).map_err(|error| at(error.to_string()))?;
     columns.extend(jwt::columns(
         &contract.file,
@@ -135,7 +142,7 @@ fn columns(
         &contract.written.jwt,
         &columns,
     )?);
-    let drawn = |values: Vec<String>| Drawn::Values {
+    let drawn = |values: Vec<String>| DrawnSource::Values {
         values: values.into_iter().map(Value::from).collect(),
         pick: Some(written.pick),
     };

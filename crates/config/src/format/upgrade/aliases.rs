@@ -31,7 +31,9 @@ fn walk(editor: &mut Editor<'_, '_>, root: &Value, schemas: &[&Value], path: &[S
         for name in editor.keys(path) {
             let mut inner: Vec<&Value> = properties.iter().filter_map(|known| known.get(&name)).collect();
             if inner.is_empty() {
-                let others = branches.iter().filter_map(|branch| branch.get("additionalProperties"));
+                let others = branches
+                    .iter()
+                    .filter_map(|branch| branch.get("additionalProperties"));
                 inner.extend(others.filter(|schema| schema.is_object()));
             }
             if !inner.is_empty() {
@@ -50,7 +52,11 @@ fn walk(editor: &mut Editor<'_, '_>, root: &Value, schemas: &[&Value], path: &[S
 /// The shapes that a schema allows.
 fn branches<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     let schema = resolved(root, schema);
-    match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
+    match schema
+        .get("anyOf")
+        .or_else(|| schema.get("oneOf"))
+        .and_then(Value::as_array)
+    {
         Some(several) => several.iter().flat_map(|branch| branches(root, branch)).collect(),
         None => vec![schema],
     }

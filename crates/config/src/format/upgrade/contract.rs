@@ -88,7 +88,9 @@ impl Editor<'_, '_> {
             if let Some(table) = self.table(&load) {
                 let mut changes = Vec::new();
                 suite::load_table(table, &load, &mut changes);
-                changes.into_iter().for_each(|change| self.apply(change));
+                for change in changes {
+                    self.apply(change);
+                }
             }
         }
     }
@@ -132,7 +134,7 @@ impl Editor<'_, '_> {
             }
             self.script(&key(&path, "script"));
             let expect = key(&path, "expect");
-            let mut captured = false;
+            let mut has_own = false;
             for old in ["take", "capture"] {
                 let from = key(&expect, old);
                 for name in self.keys(&from) {
@@ -141,20 +143,23 @@ impl Editor<'_, '_> {
                         self.replace(&at, origin);
                     }
                 }
-                captured |= self.has(&from);
+                has_own |= self.has(&from);
                 self.relocate(&from, &key(&path, "capture"));
             }
             // An expectation of its own captured nothing of what its operation captures.
             let of_operation = request.operation.as_ref().and_then(|name| captures.get(name));
             let inherits = of_operation.is_some_and(|names| !names.is_empty());
             let only_within = self.keys(&expect) == ["within"];
-            if inherits && !captured && self.has(&expect) && !only_within {
+            if inherits && !has_own && self.has(&expect) && !only_within {
                 let of_operation = request.operation.as_ref().map(|name| {
                     let operation = key(&key(&[], "operation"), name);
                     key(&operation, "expect")
                 });
                 let status = |expect: &[Step]| {
-                    ["status", "grpc_status"].map(|name| self.at(&key(expect, name)).map(|value| format!("{:?}", value.get_ref())))
+                    ["status", "grpc_status"].map(|name| {
+                        self.at(&key(expect, name))
+                            .map(|value| format!("{:?}", value.get_ref()))
+                    })
                 };
                 if of_operation.is_some_and(|other| status(&other) == status(&expect)) {
                     self.insert(&path, "capture", toml::Table::new());
@@ -162,7 +167,9 @@ impl Editor<'_, '_> {
             }
             self.expectation(&expect);
             // A step of a sequence file accepted 200 to 299.
-            if matches!(path.first(), Some(Step::Key(table)) if table == "step") && !self.has(&key(&expect, "status")) {
+            if matches!(path.first(), Some(Step::Key(table)) if table == "step")
+                && !self.has(&key(&expect, "status"))
+            {
                 if self.has(&expect) {
                     self.insert(&expect, "status", "2xx");
                 } else {
@@ -199,7 +206,10 @@ impl Editor<'_, '_> {
         // JSON had no implied media type.
         let has_type = self.has(&key(expect, "content_type"));
         let is_upload = is_true(self, "uploaded");
-        if (self.has(&key(expect, "json")) || is_upload) && !has_type && !self.has(&key(expect, "grpc_status")) {
+        if (self.has(&key(expect, "json")) || is_upload)
+            && !has_type
+            && !self.has(&key(expect, "grpc_status"))
+        {
             self.insert(expect, "content_type", "any");
         }
         if is_upload {
@@ -221,8 +231,10 @@ impl Editor<'_, '_> {
             let at = key(&headers, &name);
             let Some(text) = self.text(&at) else { continue };
             let has_place = upgraded(&text, Place::Other, false, &Sources::new());
-            let is_pattern = crate::contract::template_names(&has_place).is_empty()
-                && text.contains(['\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}']);
+            let is_pattern = crate::format::template::mentioned(&has_place).is_empty()
+                && text.contains([
+                    '\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}',
+                ]);
             if is_pattern {
                 let pattern = ("matches".to_owned(), Value::from(text));
                 self.replace(&at, toml::Table::from_iter([pattern]));
@@ -281,7 +293,11 @@ impl Editor<'_, '_> {
                 [Step::Key(table), Step::Key(name)] if table == "operation" => Some(name.clone()),
                 _ => None,
             };
-            if let Some(of_operation) = request.operation.as_ref().and_then(|name| of_operations.get(name)) {
+            if let Some(of_operation) = request
+                .operation
+                .as_ref()
+                .and_then(|name| of_operations.get(name))
+            {
                 sources.extend(of_operation.clone());
             }
             let with = key(&request.path, "with");
@@ -302,7 +318,11 @@ impl Editor<'_, '_> {
                 })
                 .map(|(name, _)| name.clone())
                 .collect();
-            let inherited = request.operation.iter().flat_map(|name| of_operations.get(name)).flatten();
+            let inherited = request
+                .operation
+                .iter()
+                .filter_map(|name| of_operations.get(name))
+                .flatten();
             let renamed: Vec<String> = inherited
                 .filter(|(name, source)| {
                     let replaced = request
@@ -351,7 +371,11 @@ impl Editor<'_, '_> {
             let captures = key(&request.path, "capture");
             for name in self.keys(&captures) {
                 let is_json = self.has(&key(&key(&captures, &name), "json"));
-                let source = if is_json { Source::CapturedJson } else { Source::Text };
+                let source = if is_json {
+                    Source::CapturedJson
+                } else {
+                    Source::Text
+                };
                 sources.insert(name, source);
             }
         }
@@ -365,7 +389,7 @@ impl Editor<'_, '_> {
             let claims = key(&key(&key(&[], "jwt"), &token), "claims");
             for claim in self.keys(&claims) {
                 if let Some(text) = self.text(&key(&claims, &claim)) {
-                    names.extend(crate::contract::template_names(&text));
+                    names.extend(crate::format::template::mentioned(&text));
                 }
             }
         }
@@ -411,7 +435,11 @@ impl Editor<'_, '_> {
                         .iter()
                         .filter_map(|item| item.get_ref().as_str().map(str::to_owned))
                         .collect();
-                    if texts.is_empty() { Source::Number } else { Source::Texts(texts) }
+                    if texts.is_empty() {
+                        Source::Number
+                    } else {
+                        Source::Texts(texts)
+                    }
                 }
                 (None, Some(DeValue::Table(table))) if table.contains_key("random_hex") => {
                     Source::Texts(Vec::new())
@@ -473,14 +501,24 @@ impl Editor<'_, '_> {
         }
         self.value(&key(request, "json"), Place::Json, false, sources);
         self.value(&key(request, "message"), Place::Message, false, sources);
-        self.value(&key(&key(request, "messages"), "each"), Place::Message, true, sources);
+        self.value(
+            &key(&key(request, "messages"), "each"),
+            Place::Message,
+            true,
+            sources,
+        );
         self.value(&key(request, "script"), Place::Other, false, sources);
         let expect = key(request, "expect");
         for name in ["text", "contains", "json_rules", "headers"] {
             self.value(&key(&expect, name), Place::Other, false, sources);
         }
         self.value(&key(&expect, "builtin"), Place::Other, false, sources);
-        self.value(&key(&key(&expect, "html_table"), "more"), Place::Other, false, sources);
+        self.value(
+            &key(&key(&expect, "html_table"), "more"),
+            Place::Other,
+            false,
+            sources,
+        );
         for name in ["json", "json_contains"] {
             if self.text(&key(&key(&expect, name), "bytes")).as_deref() != Some("{body.bytes}") {
                 self.value(&key(&expect, name), Place::Json, false, sources);

@@ -31,7 +31,7 @@ pub(super) fn upgrade(kind: FileKind, tree: &mut DeTable<'_>, schema: Option<&Va
         FileKind::Testbed => testbed::upgrade(tree, &mut edits),
         FileKind::Project => testbed::upgrade_project(tree, &mut edits),
     }
-    // Tables that have just got their current names may contain keys with former names.
+    // Tables that have another place now may have had former names in them.
     if let Some(schema) = schema {
         aliases::rename(schema, tree, &mut edits);
     }
@@ -56,10 +56,12 @@ impl<'i> Editor<'_, 'i> {
             return None;
         };
         rest.iter()
-            .try_fold(self.tree.get(first.as_str())?, |value, step| match (value.get_ref(), step) {
-                (DeValue::Table(table), Step::Key(key)) => table.get(key.as_str()),
-                (DeValue::Array(items), Step::Index(index)) => items.get(*index),
-                _ => None,
+            .try_fold(self.tree.get(first.as_str())?, |value, step| {
+                match (value.get_ref(), step) {
+                    (DeValue::Table(table), Step::Key(key)) => table.get(key.as_str()),
+                    (DeValue::Array(items), Step::Index(index)) => items.get(*index),
+                    _ => None,
+                }
             })
     }
 
@@ -95,7 +97,9 @@ impl<'i> Editor<'_, 'i> {
     fn items(&self, path: &[Step]) -> Vec<Path> {
         match self.at(path).map(Spanned::get_ref) {
             None => Vec::new(),
-            Some(DeValue::Array(items)) => (0..items.len()).map(|index| join(path, Step::Index(index))).collect(),
+            Some(DeValue::Array(items)) => (0..items.len())
+                .map(|index| join(path, Step::Index(index)))
+                .collect(),
             Some(_) => vec![path.to_vec()],
         }
     }

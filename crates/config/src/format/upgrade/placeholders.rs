@@ -1,5 +1,6 @@
 //! Placeholders of former files: `#{name}`, `$name` and `{ row, column }` besides `{name}`.
 
+use prony_load::escape;
 use std::collections::BTreeMap;
 
 /// What a placeholder stood for.
@@ -71,7 +72,10 @@ pub(super) fn upgraded(text: &str, place: Place, has_formulas: bool, sources: &S
     if is_value && let Some(name) = lone(text) {
         return as_text(name, place, sources);
     }
-    if let (true, Place::Json, Some(formula)) = (has_formulas, place, lone_formula(text)) {
+    // An entry of a word list is a text anyway.
+    if let (true, Place::Json, Some(formula)) = (has_formulas, place, lone_formula(text))
+        && !formula.contains('[')
+    {
         return format!("{{={}:text}}", unbraced(formula));
     }
     pieces(text, place, has_formulas, sources)
@@ -82,6 +86,7 @@ fn typed(name: &str, sources: &Sources) -> String {
     match sources.get(name) {
         Some(Source::Row(column)) => format!("{{{column}:raw}}"),
         Some(Source::Number | Source::CapturedJson) => format!("{{{name}}}"),
+        // A name without a source is a column of a table of users, which is text.
         Some(Source::Texts(_) | Source::Mixed(_) | Source::Text) | None => format!("{{{name}:raw}}"),
     }
 }
@@ -104,39 +109,56 @@ fn pieces(text: &str, place: Place, has_formulas: bool, sources: &Sources) -> St
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
+        rest = &rest[open..];
         let at_start = out.is_empty();
-        let inner = &rest[open + 1..];
-        if inner.starts_with('=') {
-            let end = formula_end(inner);
-            let formula = &inner[1..end.unwrap_or(inner.len())];
-            match end {
-                Some(_) if has_formulas => out.push_str(&format!("{{={}}}", unbraced(formula))),
-                Some(_) => out.push_str(&format!("{{{{={formula}}}}}")),
-                // It was sent as it is.
-                None => out.push_str(&format!("{{={formula}")),
-            }
-            rest = &inner[end.map_or(inner.len(), |end| end + 1)..];
-            continue;
-        }
-        let Some(end) = inner.find('}') else {
-            out.push('{');
+        let opened = braces(rest, '{');
+        let inner = &rest[opened..];
+        let is_formula = inner.starts_with('=');
+        let end = if is_formula {
+            formula_end(inner)
+        } else {
+            inner.find('}')
+        };
+        let Some(end) = end else {
+            // It was sent as it is.
+            out.push_str(&"{".repeat(opened + usize::from(is_formula)));
             rest = inner;
             continue;
         };
         let name = &inner[..end];
-        if is_name(name) {
-            out.push_str(&inserted(name, place, at_start, sources));
-        } else if looks_like_name(name) {
-            // It was sent as it is, and would be an error now.
-            out.push_str(&format!("{{{{{name}}}}}"));
+        let kept = if is_formula && has_formulas {
+            format!("{{={}}}", unbraced(&name[1..]))
+        } else if is_name(name) {
+            inserted(name, place, at_start && opened == 1, sources)
+        } else if is_formula || looks_like_name(name) {
+            let pairs = opened.min(braces(&inner[end..], '}'));
+            out.push_str(&"{".repeat(opened - pairs));
+            out.push_str(&doubled(name, pairs));
+            rest = &inner[end + pairs..];
+            continue;
         } else {
-            out.push('{');
+            out.push_str(&"{".repeat(opened));
             rest = inner;
             continue;
-        }
-        rest = &inner[end + 1..];
+        };
+        // Braces around a value are text.
+        let pairs = (opened - 1).min(braces(&inner[end + 1..], '}'));
+        out.push_str(&"{".repeat(opened - 1 + pairs));
+        out.push_str(&kept);
+        out.push_str(&"}".repeat(2 * pairs));
+        rest = &inner[end + 1 + pairs..];
     }
     out + rest
+}
+
+/// How often a text begins with a brace.
+fn braces(text: &str, brace: char) -> usize {
+    text.chars().take_while(|letter| *letter == brace).count()
+}
+
+/// What stands for a text in this number of pairs of braces, which would be a placeholder otherwise.
+fn doubled(text: &str, pairs: usize) -> String {
+    format!("{}{text}{}", "{".repeat(2 * pairs), "}".repeat(2 * pairs))
 }
 
 fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> String {
@@ -149,12 +171,11 @@ fn inserted(name: &str, place: Place, at_start: bool, sources: &Sources) -> Stri
     let raw = place == Place::Path
         && !at_start
         && match source {
-            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts
-                .iter()
-                .any(|text| prony_load::escape::query(text.as_bytes()) != *text),
-            // A column of a table of users has no source here.
+            Some(Source::Texts(texts) | Source::Mixed(texts)) => texts.iter().any(|text| {
+                escape::path(text.as_bytes()) != *text || escape::query(text.as_bytes()) != *text
+            }),
             Some(Source::Text) | None => true,
-            _ => false,
+            Some(Source::Number | Source::Row(_) | Source::CapturedJson) => false,
         };
     let form = if raw { ":raw" } else { "" };
     format!("{{{full}{form}}}")
@@ -180,7 +201,9 @@ fn formula_end(text: &str) -> Option<usize> {
 }
 
 fn lone(text: &str) -> Option<&str> {
-    text.strip_prefix('{')?.strip_suffix('}').filter(|name| is_name(name))
+    text.strip_prefix('{')?
+        .strip_suffix('}')
+        .filter(|name| is_name(name))
 }
 
 fn lone_formula(text: &str) -> Option<&str> {
@@ -197,13 +220,14 @@ fn is_name(name: &str) -> bool {
             .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
 }
 
-/// Whether this is the name of a placeholder now.
+/// Whether this is the name of a placeholder now, or would be an error.
 fn looks_like_name(name: &str) -> bool {
-    let name = name.strip_suffix(":text").or_else(|| name.strip_suffix(":raw")).unwrap_or(name);
+    let (name, form) = name.split_once(':').unwrap_or((name, "text"));
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.');
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.'))
+        && name.chars().all(is_part)
+        && !form.is_empty()
+        && form.chars().all(is_part)
 }
 
 /// A value of a placeholder, which was sent as it is.
@@ -212,14 +236,19 @@ pub(super) fn literal(text: &str) -> String {
     let mut rest = text;
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
-        let inner = &rest[open + 1..];
+        rest = &rest[open..];
+        let opened = braces(rest, '{');
+        let inner = &rest[opened..];
+        let is_formula = inner.starts_with('=');
         match inner.find('}') {
-            Some(end) if looks_like_name(&inner[..end]) || inner.starts_with('=') => {
-                out.push_str(&format!("{{{{{}}}}}", &inner[..end]));
-                rest = &inner[end + 1..];
+            Some(end) if is_formula || looks_like_name(&inner[..end]) => {
+                let pairs = opened.min(braces(&inner[end..], '}'));
+                out.push_str(&"{".repeat(opened - pairs));
+                out.push_str(&doubled(&inner[..end], pairs));
+                rest = &inner[end + pairs..];
             }
-            _ => {
-                out.push('{');
+            found => {
+                out.push_str(&"{".repeat(opened + usize::from(is_formula && found.is_none())));
                 rest = inner;
             }
         }
@@ -251,6 +280,9 @@ mod tests {
             ("#{id}", Place::Json, false, "{id}"),
             ("#{hex}", Place::Json, false, "{hex:raw}"),
             ("#{row}", Place::Json, false, "{order.id:raw}"),
+            ("#{column}", Place::Json, false, "{column:raw}"),
+            ("{column}", Place::Json, false, "{column}"),
+            ("/{column}", Place::Path, false, "/{column:raw}"),
             ("{n}", Place::Json, false, "{n:text}"),
             ("{hex}", Place::Json, false, "{hex}"),
             ("{id}", Place::Json, false, "{id:text}"),
@@ -266,11 +298,27 @@ mod tests {
             ("{place}", Place::Path, false, "{place}"),
             ("/a/{word}?x={n}", Place::Path, false, "/a/{word:raw}?x={n}"),
             ("/a/{hex}/{row}", Place::Path, false, "/a/{hex}/{order.id}"),
+            ("{{n}}", Place::Other, false, "{{{n}}}"),
+            (
+                "{{n} {{Name}} {= x",
+                Place::Other,
+                false,
+                "{{n} {{{{Name}}}} {{= x",
+            ),
             ("{Name} {a.b} {2}", Place::Other, false, "{{Name}} {{a.b}} {2}"),
             (r#"{"a":{"b":{}}}"#, Place::Other, false, r#"{"a":{"b":{}}}"#),
         ] {
             assert_eq!(upgraded(text, place, formulas, &sources), expected, "{text}");
         }
-        assert_eq!(literal(r#"{"a":1} {b} {= c}"#), r#"{"a":1} {{b}} {{= c}}"#);
+        for (text, expected) in [
+            (r#"{"a":1} {b} {= c}"#, r#"{"a":1} {{b}} {{= c}}"#),
+            ("{{y}}", "{{{{y}}}}"),
+            ("{{y} {y}}", "{{{y}} {{y}}}"),
+            ("{x:int} {x:}", "{{x:int}} {x:}"),
+            ("{= x", "{{= x"),
+            ("{a{b}c}", "{a{{b}}c}"),
+        ] {
+            assert_eq!(literal(text), expected, "{text}");
+        }
     }
 }

@@ -16,7 +16,12 @@ fn changes(tree: &DeTable<'_>) -> Vec<Edit> {
     let mut changes = Vec::new();
     let edits = &mut changes;
     let root = Path::new();
-    rename(tree, &root, &[("tie", "equivalence"), ("turns", "interleaved")], edits);
+    rename(
+        tree,
+        &root,
+        &[("tie", "equivalence"), ("turns", "interleaved")],
+        edits,
+    );
     if tree.get("design").and_then(|design| design.get_ref().as_str()) == Some("turns") {
         edits.push(Edit::Replace {
             at: below(&root, "design"),
@@ -26,7 +31,9 @@ fn changes(tree: &DeTable<'_>) -> Vec<Edit> {
     settings(tree, &root, edits);
     let groups = tree.get("group").and_then(|groups| groups.get_ref().as_array());
     for (index, group) in groups.into_iter().flat_map(|groups| groups.iter()).enumerate() {
-        let Some(group) = group.get_ref().as_table() else { continue };
+        let Some(group) = group.get_ref().as_table() else {
+            continue;
+        };
         let mut at = below(&root, "group");
         at.push(Step::Index(index));
         settings(group, &at, edits);
@@ -62,10 +69,19 @@ fn settings(table: &DeTable<'_>, at: &Path, edits: &mut Vec<Edit>) {
         load_table(load, &below(at, "load"), edits);
     }
     if let Some(warm_up) = inner("warm_up") {
-        rename(warm_up, &below(at, "warm_up"), &[("least", "min"), ("most", "max")], edits);
+        rename(
+            warm_up,
+            &below(at, "warm_up"),
+            &[("least", "min"), ("most", "max")],
+            edits,
+        );
     }
     if let Some(capacity) = inner("capacity") {
-        let names = [("limit", "max_rate"), ("precision", "tolerance"), ("step", "probe")];
+        let names = [
+            ("limit", "max_rate"),
+            ("precision", "tolerance"),
+            ("step", "probe"),
+        ];
         rename(capacity, &below(at, "capacity"), &names, edits);
     }
 }
@@ -83,7 +99,9 @@ fn for_each_profile(table: &DeTable<'_>, at: &Path, mut each: impl FnMut(&DeTabl
 
 /// The profile `quick` exists without a table.
 fn remove_empty_quick(tree: &DeTable<'_>, edits: &mut Vec<Edit>) {
-    let profiles = tree.get("profile").and_then(|profiles| profiles.get_ref().as_table());
+    let profiles = tree
+        .get("profile")
+        .and_then(|profiles| profiles.get_ref().as_table());
     let quick = profiles.and_then(|profiles| profiles.get("quick")?.get_ref().as_table());
     if quick.is_some_and(DeTable::is_empty) {
         let is_alone = profiles.is_some_and(|profiles| profiles.len() == 1);

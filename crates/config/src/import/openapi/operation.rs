@@ -41,10 +41,8 @@ pub(super) fn read<'a>(
         from: format!("{}, {method} {}", document.place(place.pointer), place.path),
         summary: text("summary")
             .or_else(|| text("description").and_then(|text| text.lines().next()))
-            .map_or_else(
-                || format!("{method} {}", place.path),
-                |text| text.trim().to_owned(),
-            ),
+            .map(|text| text.trim().to_owned())
+            .unwrap_or_default(),
         method,
         path: format!("{}{}", base(description, operation), place.path),
         ..Operation::default()

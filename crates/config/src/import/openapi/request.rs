@@ -92,8 +92,13 @@ pub(super) fn parameters<'a>(
                         format!("the path has no `{sign}`: remove the parameter, or add it to the path");
                     return Err(description.document.invalid(pointer, message));
                 }
-                let place = made.place(name, &percent_encoded(&text));
-                made.path = made.path.replace(&sign, &marked(&place));
+                // The value of a placeholder cannot have placeholders itself.
+                let part = if text.contains('{') {
+                    percent_encoded(&text)
+                } else {
+                    marked(&made.place(name, &text))
+                };
+                made.path = made.path.replace(&sign, &part);
             }
             "query" => query.extend(pairs(name, &value, parameter)),
             "header"
@@ -134,7 +139,8 @@ fn finish_path(made: &mut Operation) {
             break;
         }
     }
-    made.path = made.path.replace(MARKS[0], "{").replace(MARKS[1], "}");
+    let path = made.path.replace('{', "%7B").replace('}', "%7D");
+    made.path = path.replace(MARKS[0], "{").replace(MARKS[1], "}");
 }
 
 /// Replace the braces of a finished placeholder: its name may equal the name of a later parameter.

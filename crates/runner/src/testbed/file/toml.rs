@@ -31,7 +31,10 @@ pub(crate) struct TestbedToml {
 #[schemars(rename = "Ssh")]
 pub(super) struct SshToml {
     /// The words of the command. Default: `["ssh"]`.
-    #[schemars(length(min = 1))]
+    #[schemars(
+        length(min = 1),
+        extend("x-give" = "a list of words, such as [\"ssh\", \"-F\", \"config\"]")
+    )]
     pub(super) command: Vec<String>,
 }
 

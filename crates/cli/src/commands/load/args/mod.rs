@@ -350,9 +350,7 @@ impl std::str::FromStr for StepLoad {
         let [from, step, every] = parts.as_slice() else {
             return Err("write it as A:B:TIME, as in 1000:500:5s".to_owned());
         };
-        let every: DurationText = every
-            .parse()
-            .map_err(|error| format!("TIME: {error}"))?;
+        let every: DurationText = every.parse().map_err(|error| format!("TIME: {error}"))?;
         if every.0.is_zero() {
             return Err("the duration of a step must not be 0".to_owned());
         }

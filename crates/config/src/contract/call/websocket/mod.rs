@@ -2,13 +2,14 @@
 
 mod turn;
 
+use turn::ErrorLocation;
 pub use turn::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use super::{Call, PlaceholderValues};
-use crate::contract::template::{Builder, constant};
-use crate::contract::toml::{CallToml, OneOrMany, Status};
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::template::{Builder, constant};
+use crate::contract::toml::{CallToml, OneOrMany, Status};
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
 use std::ops::Range;
 
@@ -76,10 +77,7 @@ impl Call<'_> {
         Ok((request, expectation))
     }
 
-    pub(super) fn web_socket_request(
-        &self,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<Request, ConfigError> {
+    pub(super) fn web_socket_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ConfigError> {
         let path = self.written.websocket.as_ref();
         let path = path.expect("invariant: the call speaks WebSocket");
         let (body, _) = self.http_body(filling)?;
@@ -113,15 +111,14 @@ impl Call<'_> {
                 ScriptStep::Expect(ExpectedFrame::Echo),
             ]);
         };
-        let has_members = talk.get_ref().iter().any(|written| written.client.is_some());
+        let has_members = talk.get_ref().iter().any(|step| step.get_ref().client.is_some());
         // The members whose connections have ended.
         let mut over = Vec::new();
         let mut known = Vec::new();
         let mut turns = Vec::new();
-        for (number, written) in talk.get_ref().iter().enumerate() {
-            let at = |reason: String| {
-                self.invalid(talk.span(), format!("`script`, step {}: {reason}", number + 1))
-            };
+        for step in talk.get_ref() {
+            let (span, written) = (step.span(), step.get_ref());
+            let at = |reason: String| self.invalid(span.clone(), reason);
             if has_members && written.client.is_none() {
                 return Err(at(
                     "no `client`: other steps name theirs, so give it here, too".to_owned()
@@ -134,7 +131,12 @@ impl Call<'_> {
                 return Err(at("`path` is only for the first step of a client".to_owned()));
             }
             known.push(&written.client);
-            turn::read(written, (&at, filling), &mut turns)?;
+            let location = ErrorLocation {
+                span: span.clone(),
+                at: &at,
+                filling,
+            };
+            turn::read(written, &location, &mut turns)?;
             if matches!(
                 turns.last(),
                 Some(

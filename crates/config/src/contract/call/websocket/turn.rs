@@ -6,6 +6,7 @@ use crate::contract::template::constant;
 use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
 use crate::format::Spanned;
 use prony_load::{GeneratedBody, Template};
+use std::ops::Range;
 
 /// Longest payload of a frame in a script, bytes.
 const LONGEST: usize = 16 << 20;
@@ -83,13 +84,18 @@ pub enum ExpectedFrame {
     Close(Vec<Option<u16>>),
 }
 
-/// A function that adds the position of a turn to an error, and the values of the placeholders.
-pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ConfigError, &'a PlaceholderValues<'a>);
+/// The step that is read, and the values of its placeholders.
+pub(super) struct ErrorLocation<'a> {
+    pub(super) span: Range<usize>,
+    /// An error of the step.
+    pub(super) at: &'a dyn Fn(String) -> ConfigError,
+    pub(super) filling: &'a PlaceholderValues<'a>,
+}
 
 /// Parses a turn into one or two steps.
 pub(super) fn read(
     written: &ScriptStepToml,
-    place: ErrorLocation<'_>,
+    place: &ErrorLocation<'_>,
     turns: &mut Vec<ScriptStep>,
 ) -> Result<(), ConfigError> {
     if let Some(name) = &written.client {
@@ -102,21 +108,25 @@ pub(super) fn read(
                 .transpose()?,
         }));
     } else if written.path.is_some() || written.stop_reading || written.abort {
-        return Err(place.0(
+        return Err((place.at)(
             "`path`, `stop_reading` and `abort` need a client: name it with `client`".to_owned(),
         ));
     }
     let said = frame(written, place)?;
-    let ends = usize::from(written.stop_reading) + usize::from(written.abort) + usize::from(written.expect.is_some());
+    let ends = usize::from(written.stop_reading)
+        + usize::from(written.abort)
+        + usize::from(written.expect.is_some());
     if ends > 1 {
-        return Err(place.0(
+        return Err((place.at)(
             "more than one of `expect`, `stop_reading` and `abort`: give only one".to_owned(),
         ));
     }
     let idle = said.is_none() && written.expect.is_none();
     let enters = written.client.is_some() || written.stop_reading || written.abort;
     if idle && (!enters || !written.fin || !written.masked) {
-        return Err(place.0("it is empty: give a frame, or `expect`".to_owned()));
+        return Err((place.at)(
+            "the step is empty: give a frame, or `expect`".to_owned(),
+        ));
     }
     turns.extend(said.map(ScriptStep::Send));
     turns.extend(written.stop_reading.then_some(ScriptStep::StopReading));
@@ -135,7 +145,7 @@ pub(super) fn read(
 }
 
 /// The frame that a turn sends, if any.
-fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<Option<Frame>, ConfigError> {
+fn frame(written: &ScriptStepToml, place: &ErrorLocation<'_>) -> Result<Option<Frame>, ConfigError> {
     let payloads = [
         (FrameKind::Text, &written.text),
         (FrameKind::Binary, &written.binary),
@@ -146,10 +156,10 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
     let mut frames = Vec::new();
     for (kind, given) in payloads {
         if let Some(given) = given {
-            frames.push((kind, payload(given, (at, filling))?));
+            frames.push((kind, payload(given, place)?));
         }
     }
-    if let Some(payload) = close(written, (at, filling))? {
+    if let Some(payload) = close(written, place)? {
         frames.push((FrameKind::Close, payload));
     }
     let Some((kind, payload)) = frames.pop() else {
@@ -157,12 +167,12 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
     };
     if !frames.is_empty() {
         let known = "`text`, `binary`, `continuation`, `ping`, `pong` and `close`";
-        return Err(at(format!("more than one of {known}: give only one")));
+        return Err((place.at)(format!("more than one of {known}: give only one")));
     }
     let is_control = matches!(kind, FrameKind::Ping | FrameKind::Pong | FrameKind::Close);
     if is_control && (!written.fin || payload.len() > LONGEST_CONTROL) {
-        return Err(at(
-            "a ping, pong or close is one frame of at most 125 bytes".to_owned()
+        return Err((place.at)(
+            "a ping, pong or close is one frame of at most 125 bytes".to_owned(),
         ));
     }
     Ok(Some(Frame {
@@ -174,42 +184,39 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
 }
 
 /// The payload of a close frame: a code and a reason.
-fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ConfigError> {
+fn close(written: &ScriptStepToml, place: &ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ConfigError> {
     let Some(code) = &written.close else {
         return match written.reason {
-            Some(_) => Err(place.0("`reason` without `close`".to_owned())),
+            Some(_) => Err((place.at)("`reason` without `close`".to_owned())),
             None => Ok(None),
         };
     };
     let code = code_of(code, place)?.map(u16::to_be_bytes);
     let reason = text(written.reason.as_deref().unwrap_or_default(), place)?;
     if code.is_none() && !reason.is_empty() {
-        return Err(place.0("a `reason` needs a code".to_owned()));
+        return Err((place.at)("a `reason` needs a code".to_owned()));
     }
     Ok(Some([code.as_slice().as_flattened(), &reason].concat()))
 }
 
 /// The path of a member's handshake.
-fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
+fn path_of(path: &str, place: &ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
     let path = text(path, place)?;
     if path.starts_with(b"/") && path.iter().all(u8::is_ascii_graphic) {
         return Ok(path);
     }
     let shown = path.escape_ascii();
-    Err(place.0(format!(
+    Err((place.at)(format!(
         "`path` is `{shown}`: a path starts with `/` and has no spaces"
     )))
 }
 
-fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
-    let text = Spanned::new(0..0, text.to_owned());
-    let filled = filling
-        .fill(&text, Context::Text)
-        .map_err(|error| at(message_of(&error)))?;
-    Ok(constant(&filled))
+fn text(text: &str, place: &ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
+    let text = Spanned::new(place.span.clone(), text.to_owned());
+    Ok(constant(&place.filling.fill(&text, Context::Text)?))
 }
 
-fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
+fn payload(written: &PayloadToml, place: &ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
     Ok(match written {
         PayloadToml::Text(written) => text(written, place)?,
         PayloadToml::Letters(made) => {
@@ -226,7 +233,7 @@ fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, C
                 _ => None,
             });
             let bytes: Option<Vec<u8>> = pairs.collect();
-            bytes.ok_or_else(|| place.0("`hex` must be pairs of hexadecimal digits".to_owned()))?
+            bytes.ok_or_else(|| (place.at)("`hex` must be pairs of hexadecimal digits".to_owned()))?
         }
     })
 }
@@ -241,39 +248,26 @@ fn made_up(length: usize) -> Vec<u8> {
     generated.filler()
 }
 
-fn length(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<usize, ConfigError> {
+fn length(written: &TextOrNumber, place: &ErrorLocation<'_>) -> Result<usize, ConfigError> {
     let shown = shown(written, place)?;
     let length = shown.parse::<usize>().ok().filter(|length| *length <= LONGEST);
-    length.ok_or_else(|| place.0(format!("`{shown}` is not a number of bytes up to {LONGEST}")))
+    length.ok_or_else(|| (place.at)(format!("`{shown}` is not a number of bytes up to {LONGEST}")))
 }
 
 /// A close code; `None` for an empty text.
-fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u16>, ConfigError> {
+fn code_of(written: &TextOrNumber, place: &ErrorLocation<'_>) -> Result<Option<u16>, ConfigError> {
     let shown = shown(written, place)?;
     if shown.is_empty() {
         return Ok(None);
     }
     let code = shown.parse::<u16>();
     code.map(Some)
-        .map_err(|_| place.0(format!("`{shown}` is not a close code")))
+        .map_err(|_| (place.at)(format!("`{shown}` is not a close code")))
 }
 
-fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, ConfigError> {
+fn shown(written: &TextOrNumber, place: &ErrorLocation<'_>) -> Result<String, ConfigError> {
     Ok(match written {
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(written) => String::from_utf8_lossy(&text(written, place)?).into_owned(),
     })
-}
-
-/// The message of an error without its position: a step of a script has none of its own.
-fn message_of(error: &ConfigError) -> String {
-    match error {
-        ConfigError::Files(found) => {
-            let one = &found.0[0];
-            one.help
-                .as_ref()
-                .map_or_else(|| one.message.clone(), |help| format!("{}: {help}", one.message))
-        }
-        other => other.to_string(),
-    }
 }

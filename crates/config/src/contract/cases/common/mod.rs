@@ -3,16 +3,16 @@
 mod websocket;
 
 use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
-use crate::contract::call::Call;
-use crate::format::suggestion::suggest;
-use crate::contract::template::constant;
-use crate::contract::toml::{CallToml, HeaderText};
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::call::Call;
+use crate::contract::template::constant;
+use crate::contract::toml::{CallToml, HeaderText};
+use crate::format::Spanned;
+use crate::format::suggestion::suggest;
 use prony_load::{Body, Expectation, Header, Protocol, Template};
 use rand::rngs::SmallRng;
 use std::collections::BTreeSet;
-use crate::format::Spanned;
 
 /// The common cases, by the names that `skip_common_cases` accepts.
 const COMMON: [&str; 10] = [
@@ -143,7 +143,10 @@ impl ExchangeGenerator<'_> {
             FIRST => (Delivery::InTurn, self.times(calls, IN_TURN)?),
             MANY => {
                 let each = CONNECTIONS * ON_EACH / calls.len().max(1);
-                (Delivery::ManyConnections(CONNECTIONS), self.independent(calls, each)?)
+                (
+                    Delivery::ManyConnections(CONNECTIONS),
+                    self.independent(calls, each)?,
+                )
             }
             "unknown path" if on_http => (Delivery::InTurn, self.unknown_paths(calls)?),
             "unknown path" => (Delivery::InTurn, self.unknown_method(calls)?),

@@ -1,6 +1,7 @@
 //! Errors of files and of queries about them.
 
-use crate::format::{Diagnostic, Diagnostics};
+use super::{Diagnostic, Diagnostics};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error in the files of a project, or in a query about them.
@@ -50,6 +51,20 @@ impl ConfigError {
                 format!("the file cannot be read: {reason}"),
             )]),
             other => Diagnostics(vec![Diagnostic::of_file(file, other.to_string())]),
+        }
+    }
+}
+
+/// Why a file cannot be read, after the name of the file.
+pub(crate) fn io_reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::InvalidData => "it is not a text in UTF-8".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error").next().unwrap_or_default().to_owned()
         }
     }
 }
