@@ -196,7 +196,7 @@ fn what_is_wrong_with_its_lines_is_told() {
             11,
             "remove `build`",
         ),
-        ("", 10, "neither `run` nor `url`"),
+        ("", 10, "has no `run`, `image`, `containerfile` or `url`"),
     ] {
         let checkout = checkout(lines);
         let ended = checkout.prony(&["check", "mine"]);

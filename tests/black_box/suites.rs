@@ -77,7 +77,7 @@ fn services_that_lack_the_contract_are_refused() {
                 "contract = \"hello\"",
                 "contract = \"hello\"\nprotocols = [\"grpc\"]",
             ),
-            "does not offer contract `hello` over grpc",
+            "contract `hello` is not available over grpc\n  suites/mine.toml:10:13\n",
         ),
         (
             with(
@@ -97,24 +97,24 @@ fn keys_that_contradict_each_other_are_refused_with_file_line_and_key() {
         (suite("", &format!("{GROUP}{GROUP}")), "as the group in line 8"),
         (
             plain.replace("rounds = 1", "rounds = 0"),
-            "suites/mine.toml:2: `rounds` is 0",
+            "`rounds` is 0: give at least 1\n  suites/mine.toml:2:10\n",
         ),
         (
             plain.replace("\"50ms\"", "{ least = \"2s\", most = \"1s\" }"),
-            "`least` is above `most`",
+            "`warm_up`: `min` is 2s, and `max` 1s",
         ),
-        (plain.replace("\"200ms\"", "\"0s\""), "`duration` is 0"),
+        (plain.replace("\"200ms\"", "\"0s\""), "`duration` is \"0s\""),
         (suite("[address]\nport = 0\n", GROUP), "`port` is 0"),
         (
             suite("[address]\nhost = \"here\"\n", GROUP),
-            "suites/mine.toml:6: `host` is `here`: give the IPv4 address",
+            "`host` is \"here\", which is no IPv4 address\n  suites/mine.toml:6:8\n",
         ),
         (
             with(
                 "services",
                 "capacity = { objective = \"p99<10ms\", limit = 100 }\nservices",
             ),
-            "`capacity` needs an open load with a constant `rate`",
+            "`capacity` starts at the constant rate of an open load",
         ),
         (
             with("services", "capacity = { objective = \"p99\" }\nservices"),

@@ -411,7 +411,7 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     let part = prony(&checkout, &["testbed", "check", "--testbed", "testbed.toml"]);
     assert_eq!(part.code, Some(2), "{part:?}");
     assert!(
-        part.err.contains("testbed.toml:7: host.app.cpus: use whole CPUs"),
+        part.err.contains("`cpus` is the number 0.5") && part.err.contains("\n  testbed.toml:7:8\n"),
         "{part:?}"
     );
 }

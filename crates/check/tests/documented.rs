@@ -13,7 +13,7 @@ fn example() -> Contract {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONTRACTS.md");
     let page = std::fs::read_to_string(page).expect("the page");
     let (_, after) = page
-        .split_once("<!-- worked example -->\n```toml\n")
+        .split_once("<!-- example: contracts/greeting/contract.toml -->\n```toml\n")
         .expect("the mark of the example");
     let (text, _) = after.split_once("\n```").expect("the end of the example");
     let folder = tempfile::tempdir().expect("a folder");

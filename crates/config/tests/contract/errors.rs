@@ -74,7 +74,7 @@ fn rules_for_values_of_json_are_read_and_judged() {
     all_refused(&[(
         "json =",
         "json_rules = \"id=1\", json =",
-        "15 \"id=1\": `json_rules`: id=1: it must begin with a JSON pointer (`/result/id`), or with `!` and a pointer",
+        "15 \"id=1\": `json_rules` has \"id=1\": it must begin with a JSON pointer (`/result/id`), or with `!` and a pointer",
     )]);
 }
 
@@ -126,7 +126,7 @@ fn unknown_keys() {
         (
             "[value.one]",
             "[data.one]",
-            "6 data: unknown key `data` (did you mean `value`?)",
+            "6 data: `data` does not belong here (it belongs in `[workload.NAME]`)",
         ),
         (
             "status = 200",
@@ -162,17 +162,17 @@ fn wrong_types() {
         (
             "\"GET /get/{id}\"",
             "7",
-            "11 7: `http` is the number 7: write \"7\"",
+            "11 7: `http` is the number 7: give a text",
         ),
         (
             "random = [1, 9]",
             "random = [1]",
-            "14 [1]: `random` has 1 value: give 2",
+            "14 [1]: `random` has 1 value: give two whole numbers, such as [1, 100]",
         ),
         (
             "random = [1, 9]",
             "random = 9",
-            "14 9: `random` is the number 9: give a list",
+            "14 9: `random` is the number 9: give two whole numbers, such as [1, 100]",
         ),
         (
             "format = 1",
@@ -182,7 +182,7 @@ fn wrong_types() {
         (
             "format = 1",
             "format = \"1\"",
-            "1 \"1\": `format` is a version: write 1",
+            "1 \"1\": `format` is \"1\": write 1",
         ),
     ]);
 }
@@ -219,17 +219,17 @@ fn no_expectation() {
         (
             "expect = { status = 200, json = { id = \"{id:text}\" } }\n",
             "",
-            "9 [operation.get]: no expectation: give `expect`, or call an operation with one\n18 { operation = \"get\", with = { id = 4 } }: no expectation: give `expect`, or call an operation with one",
+            "9 [operation.get]: `expect` is missing (add it, such as `expect.status = 200`)\n18 { operation = \"get\", with = { id = 4 } }: `expect` is missing (add it, such as `expect.status = 200`)",
         ),
         (
             "call = { operation = \"get\", with = { id = 4 } }",
             "call = { http = \"GET /x\" }",
-            "19 { http = \"GET /x\" }: no expectation: give `expect`, or call an operation with one",
+            "19 { http = \"GET /x\" }: `expect` is missing (add it, such as `expect.status = 200`)",
         ),
         (
             "with = { id = 4 } }",
             "expect = {} }",
-            "19 {}: `expect` is empty: give at least `status`, or `grpc_status`",
+            "19 {}: `expect` is empty (give at least `status` or `grpc_status`)",
         ),
         (
             "call = { operation = \"get\", with = { id = 4 } }",
@@ -244,7 +244,7 @@ fn no_expectation() {
         (
             "call = { operation = \"get\", with = { id = 4 } }",
             "call = { expect = { status = 200 } }",
-            "19 { expect = { status = 200 } }: a call without `operation`, `http`, `grpc` or `websocket`: give one",
+            "19 { expect = { status = 200 } }: the request is missing (add `http`, such as \"GET /items/{id}\", or `grpc` or `websocket`)",
         ),
     ]);
 }
@@ -255,12 +255,12 @@ fn patterns_that_do_not_compile() {
         (
             "status = 200,",
             "status = 200, matches = \"a(\",",
-            "15 \"a(\": `matches`: `a(` is not a regular expression: unclosed group",
+            "15 a(: `matches`: `a(` is not a regular expression (unclosed group)",
         ),
         (
             "status = 200,",
             "status = 200, headers = { x = { matches = \"[\" } },",
-            "15 { matches = \"[\" }: `x`: `[` is not a regular expression: unclosed character class",
+            "15 [: `headers.x`: `[` is not a regular expression (unclosed character class)",
         ),
     ]);
 }
@@ -271,29 +271,29 @@ fn schemas_that_do_not_resolve() {
         (
             "toy.proto",
             "other.proto",
-            "4 \"other.proto\": `proto` is other.proto: there is no such file",
+            "4 \"other.proto\": `proto` is \"other.proto\": there is no such file",
         ),
         (
             "toy.Toy/get",
             "toy.Toy/put",
-            "12 \"toy.Toy/put\": `grpc`: the schema has no method `toy.Toy/put`: known are toy.Toy/get",
+            "12 \"toy.Toy/put\": `grpc` is \"toy.Toy/put\" (did you mean `toy.Toy/get`?)",
         ),
         (
             "message = { id",
             "message = { di",
-            "13 { di = \"{id}\" }: `message`: not a message `toy.Id`: unrecognized field name 'di'",
+            "13 { di = \"{id}\" }: `message`: `toy.Id` has no field `di`: known are id",
         ),
         (
             "proto = \"toy.proto\"\n",
             "",
-            "11 \"toy.Toy/get\": `grpc`: the contract has no `proto`: add it",
+            "11 \"toy.Toy/get\": the contract has no `proto` (add `proto = \"FILE.proto\"` at the top of the file)",
         ),
     ]);
     let broken = "syntax = \"proto3\";\nmessage Id { strin id = 1; }\n";
     let broken = load_beside(RIGHT, &[("toy.proto", broken)]).expect_err("broken");
     let broken = told(&broken, RIGHT);
     assert!(
-        broken.starts_with("4 \"toy.proto\": `proto` is toy.proto: "),
+        broken.starts_with("4 \"toy.proto\": `proto` is \"toy.proto\": "),
         "{broken}"
     );
     assert!(broken.contains("strin"), "{broken}");
@@ -315,7 +315,7 @@ fn values() {
         (
             "random = [1, 9]",
             "random = [9, 1]",
-            "14 { random = [9, 1] }: `random = [9, 1]`: the first number is the larger one: write [1, 9]",
+            "14 { random = [9, 1] }: `random` is [9, 1], which is empty: write [1, 9]",
         ),
         (
             "random = [1, 9]",
@@ -330,7 +330,7 @@ fn values() {
         (
             "random = [1, 9]",
             "random = [1, 9], counter = 1",
-            "14 counter: unknown key `counter` (known are random)",
+            "14 counter: `with.id` has `random` and `counter` (give only one of them)",
         ),
         (
             "random = [1, 9]",
@@ -340,17 +340,17 @@ fn values() {
         (
             "{ random = [1, 9] }",
             "[]",
-            "14 []: `id` is empty: give at least one",
+            "14 []: `with.id` is empty: give at least one",
         ),
         (
             "{ random = [1, 9] }",
             "\"a{one}\"",
-            "14 \"a{one}\": `{one}` in a value: a value is not filled; write `{{one}}` for the text `{one}`",
+            "14 \"a{one}\": a value cannot contain `{one}`: write `{{one}}` for the text `{one}`",
         ),
         (
             "{ random = [1, 9] }",
             "\"{= 1}\"",
-            "14 \"{= 1}\": `{= 1}` in a value: a value is not filled; write `{{= 1}}` for the text `{= 1}`",
+            "14 \"{= 1}\": a value cannot contain `{= 1}`: write `{{= 1}}` for the text `{= 1}`",
         ),
         (
             "{ random = [1, 9] }",
@@ -447,7 +447,7 @@ fn names() {
         (
             "connections = 1",
             "connections = 0",
-            "24 { kind = \"closed\", connections = 0 }: `connections` is 0: give at least 1",
+            "24 0: `connections` is 0: give at least 1",
         ),
         (
             "[workload.get]\nsummary = \"Gets.\"\nmix = [{ operation = \"get\" }]\nload = { kind = \"closed\", connections = 1 }\n",
@@ -513,8 +513,12 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
             file,
             "schemas.json has nothing at `/$defs/Dog`",
         ),
-        ("\"schemas.json\"", "{\n  \"a\":\n}", "schemas.json:3: not JSON"),
-        ("\"none.json\"", "", "none.json: No such file"),
+        (
+            "\"schemas.json\"",
+            "{\n  \"a\":\n}",
+            "schemas.json:3:1: it is not JSON",
+        ),
+        ("\"none.json\"", "", "no such file"),
         ("7", "", "give a file of this folder"),
     ] {
         let error = with(schema, file).expect_err(schema);
@@ -648,7 +652,7 @@ fn a_case_may_restart_a_backing_service() {
         (
             "{ service = \"db\", down = \"2s\" }",
             "\"db\"",
-            "34 \"db\": `restart` is the text \"db\": give a table",
+            "34 \"db\": `restart` is the text \"db\": give a table with `service`",
         ),
         (
             "down = \"2s\"",
@@ -757,7 +761,7 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         (
             "use = \"postgresql\"\n",
             "",
-            "3 [backing_service.db]: `db` has no `use` (add `use`: the name of its folder in `backing-services/`, such as `postgresql`)",
+            "3 [backing_service.db]: `backing_service.db` has no `use` (add `use`: the name of its folder in `backing-services/`, such as `postgresql`)",
         ),
         (
             "use = \"postgresql\"",
@@ -772,12 +776,12 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         (
             "\"schema.sql\"",
             "\"none.sql\"",
-            "5 \"none.sql\": `seed` names `none.sql` (give a file of the contract's folder)",
+            "5 \"none.sql\": `seed` has \"none.sql\" (give a file of the contract's folder)",
         ),
         (
             "\"schema.sql\"",
             "\"../schema.sql\"",
-            "5 \"../schema.sql\": `seed` names `../schema.sql` (give a file of the contract's folder)",
+            "5 \"../schema.sql\": `seed` has \"../schema.sql\" (give a file of the contract's folder)",
         ),
         (
             "[\"schema.sql\"]",
@@ -802,7 +806,7 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         (
             "query = \"select id, name from thing\"",
             "sql = \"x\"",
-            "8 [rows.thing]: `thing` has no `query` (add `query`: the query)\n9 sql: unknown key `sql` (known are backing_service, query)",
+            "8 [rows.thing]: `rows.thing` has no `query` (add `query`: the query)\n9 sql: unknown key `sql` (known are backing_service, query)",
         ),
         (
             "[rows.thing]",
@@ -812,12 +816,12 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         (
             "get.201",
             "put.201",
-            "19 \"before + put.201 - 2 * get.204\": `equals`: `put` is not an operation: known are get",
+            "19 \"before + put.201 - 2 * get.204\": `equals`: there is no operation `put` (known are get)",
         ),
         (
             "get.201",
             "get",
-            "19 \"before + get - 2 * get.204\": `equals`: `get` is not part of a sum: write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`",
+            "19 \"before + get - 2 * get.204\": `equals`: `get` is not part of a sum (write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`)",
         ),
         (
             "{thing.name}",
@@ -832,7 +836,7 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         (
             "SECRET = \"s\"",
             "SECRET = { file = \"none.pem\" }",
-            "22 { file = \"none.pem\" }: `env.SECRET`: none.pem: No such file or directory (os error 2)",
+            "22 { file = \"none.pem\" }: `env.SECRET` is \"none.pem\": there is no such file",
         ),
         (
             "max_connections = \"DATABASE_POOL\"",

@@ -311,7 +311,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "rows = \"user\"",
             "rows = \"usr\"",
-            "45 { header = [\"id\", \"name\"], rows = \"usr\", more = [[\"0\", \"{who}\"]], sort = \"name\" }: `html_table`: no `[rows.usr]`: did you mean `user`?",
+            "45 { header = [\"id\", \"name\"], rows = \"usr\", more = [[\"0\", \"{who}\"]], sort = \"name\" }: `html_table`: there is no `[rows.usr]`: did you mean `user`?",
         ),
         (
             "[[\"0\", \"{who}\"]]",

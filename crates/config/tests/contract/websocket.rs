@@ -390,7 +390,7 @@ fn what_is_wrong_with_members_is_told() {
         (
             "members = 3",
             "members = 4",
-            "68 { kind = \"closed\", connections = 6, members = 4 }: 6 connections in rooms of 4: give whole rooms",
+            "68 6: 6 connections do not fill rooms of 4 (give 4 or 8 connections)",
         ),
     ];
     refused(RIGHT, &table, |contract| load(contract).map(drop));

@@ -146,8 +146,11 @@ ready = { query = "select 1" }
 query_url = "postgres://{host}:{port}/db"
 "#;
 
-/// Valid files, and changes that make them invalid: a text, and the one that replaces it.
-const WRONG: [(FileKind, &str, &[(&str, &str)]); 5] = [
+/// A text of a file, and the one that replaces it.
+type Change = (&'static str, &'static str);
+
+/// Valid files, and changes that make them invalid.
+const WRONG: [(FileKind, &str, &[Change]); 5] = [
     (
         FileKind::Contract,
         CONTRACT,

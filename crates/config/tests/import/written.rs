@@ -201,7 +201,7 @@ fn a_small_draft_is_small() {
     ));
     assert_eq!(
         text,
-        r##"#:schema ../../schemas/1/contract.json
+        r#"#:schema ../../schemas/1/contract.json
 format = 1
 # A draft, made from a test. Correct what is wrong, and delete this line.
 # Check a running server with `prony check --url URL mine`.
@@ -223,6 +223,6 @@ expect = { status = 200, json = { a = "{{b}}" } }
 summary = "All requests, one after the other."
 sequence = [{ operation = "call" }]
 load = { kind = "closed", connections = 16 }
-"##
+"#
     );
 }

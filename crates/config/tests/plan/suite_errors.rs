@@ -281,7 +281,7 @@ fn names() {
         (
             "load = {",
             "protocols = [\"https\"]\nload = {",
-            "6:14-21 `protocols` is \"https\" / did you mean `http1`?",
+            "6:14-21 `protocols` has \"https\" / did you mean `http1`?",
         ),
         (
             "load = {",
@@ -320,7 +320,7 @@ fn names() {
 #[test]
 fn no_group() {
     let none = [
-        "1:1-2 the file has no `group` / add `group`: services under the same workload and load, at least one `[[group]]`",
+        "1:1-2 the file has no `[[group]]` / add `[[group]]`: services under the same workload and load, at least one `[[group]]`",
     ];
     assert_eq!(errors("rounds = 3\n"), none);
     assert_eq!(

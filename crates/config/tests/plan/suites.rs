@@ -169,24 +169,6 @@ services = ["go-nethttp", "rust-axum"]
 }
 
 #[test]
-fn the_example_of_the_documentation_is_a_suite() {
-    let page = std::fs::read_to_string(root().join("docs/STUDIES.md")).expect("the page");
-    let (_, after) = page
-        .split_once("<!-- worked example -->\n```toml\n")
-        .expect("the marker of the example");
-    let (text, _) = after.split_once("\n```").expect("the end of the example");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("example.toml");
-    std::fs::write(&file, text).expect("written");
-    let catalogue = catalogue();
-    let smoke = plan(&catalogue, &file, Some("smoke"));
-    assert_eq!(smoke.rounds, 1);
-    assert_eq!(smoke.address.port, Some(8080));
-    assert_eq!(smoke.address.host.as_deref(), Some("0.0.0.0"));
-    assert_eq!(smoke.limits.memory_bytes, Some(2_048 << 20));
-}
-
-#[test]
 fn a_profile_may_change_the_services_and_the_search() {
     let catalogue = catalogue();
     let folder = tempfile::tempdir().expect("a folder");

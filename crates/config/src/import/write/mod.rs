@@ -234,10 +234,9 @@ fn comment_section(table: &mut Table, comments: &str) {
 }
 
 fn comments<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
-    lines
-        .into_iter()
-        .map(|line| format!("# {}\n", one_line(line.as_ref())))
-        .collect()
+    lines.into_iter().fold(String::new(), |text, line| {
+        text + "# " + &one_line(line.as_ref()) + "\n"
+    })
 }
 
 /// Removes line breaks and characters that TOML forbids in a comment.
