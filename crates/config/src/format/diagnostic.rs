@@ -30,7 +30,8 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line.
+    /// An error at a range of bytes of a file's text. A range of several lines is marked on its first line. The range `0..0` is the
+    /// whole file, of which no line is shown.
     pub(crate) fn new(
         path: &Path,
         text: &str,
@@ -52,7 +53,11 @@ impl Diagnostic {
             end_column: column + marked,
             message: message.into(),
             help,
-            text: line.to_owned(),
+            text: if *span == (0..0) {
+                String::new()
+            } else {
+                line.to_owned()
+            },
         }
     }
 

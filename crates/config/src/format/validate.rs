@@ -467,12 +467,9 @@ impl<'a> Validator<'a> {
     /// Whether a table has keys of several tables of which it may be only one, which is an error.
     fn has_several_keys(&mut self, several: &[&Value], place: &Place<'_>, table: &DeTable<'_>) -> bool {
         let is_known = |key: &str| {
-            several.iter().any(|branch| {
-                let properties = resolved(self.root, branch)
-                    .get("properties")
-                    .and_then(Value::as_object);
-                properties.is_some_and(|properties| canonical(properties, key).is_some())
-            })
+            several
+                .iter()
+                .any(|branch| has_key(resolved(self.root, branch), key))
         };
         let keys = table.keys().filter(|key| is_known(key.get_ref()));
         let mut keys: Vec<(&str, Range<usize>)> =
@@ -519,12 +516,16 @@ impl<'a> Validator<'a> {
         let mut suggested: Vec<&str> = Vec::new();
         for (span, name) in unknown {
             let fixed = misplaced.and_then(|keys| keys.get(&name)).and_then(Value::as_str);
-            let other = || self.place_of(&name, known, self.tables.last().copied(), place.key.name);
-            if let Some(help) = fixed.map(str::to_owned).or_else(other) {
-                self.fault(span, format!("`{name}` does not belong here"), Some(help));
+            let around = self.tables.last().copied();
+            let (help, found) = unknown_key_help(&names, &name);
+            let place = fixed
+                .map(str::to_owned)
+                .or_else(|| self.place_nearby(&name, known, around, place.key.name))
+                .or_else(|| (found.is_none() && around.is_none()).then(|| self.place_below(&name, known))?);
+            if let Some(place) = place {
+                self.fault(span, format!("`{name}` does not belong here"), Some(place));
                 continue;
             }
-            let (help, found) = unknown_key_help(&names, &name);
             suggested.extend(found);
             self.fault(span, format!("unknown key `{name}`"), Some(help));
         }
@@ -567,36 +568,40 @@ impl<'a> Validator<'a> {
     }
 
     /// Where a key belongs that is none of a table: in one of its tables, or in the table around it.
-    fn place_of(
+    fn place_nearby(
         &self,
         name: &str,
-        known: &'a Map<String, Value>,
+        known: &Map<String, Value>,
         around: Option<&'a Value>,
         key: &str,
     ) -> Option<String> {
-        let has = |schema: &Value| {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            properties.is_some_and(|properties| canonical(properties, name).is_some())
-        };
-        let is_file = around.is_none();
-        for (inner, property) in known {
-            let schema = resolved(self.root, property);
-            let item = |keyword: &str| Some(resolved(self.root, schema.get(keyword)?));
-            if has(schema) {
-                return Some(format!("it belongs in `{inner}`"));
-            }
-            if is_file && item("additionalProperties").is_some_and(has) {
-                return Some(format!("it belongs in `[{inner}.NAME]`"));
-            }
-            if is_file && item("items").is_some_and(has) {
-                return Some(format!("it belongs in a `[[{inner}]]`"));
-            }
+        let inner = known
+            .iter()
+            .find(|(_, property)| has_key(resolved(self.root, property), name));
+        if let Some((inner, _)) = inner {
+            return Some(format!("it belongs in `{inner}`"));
         }
-        let around = around.filter(|schema| has(schema))?;
+        let around = around.filter(|schema| has_key(schema, name))?;
         Some(if std::ptr::eq(around, self.root) {
             "it belongs at the top of the file".to_owned()
         } else {
             format!("it belongs next to `{key}`, not in it")
+        })
+    }
+
+    /// Where a key at the top of a file belongs: in the tables of a kind.
+    fn place_below(&self, name: &str, known: &Map<String, Value>) -> Option<String> {
+        known.iter().find_map(|(inner, property)| {
+            let schema = resolved(self.root, property);
+            let has = |keyword: &str| {
+                let tables = schema.get(keyword);
+                tables.is_some_and(|tables| has_key(resolved(self.root, tables), name))
+            };
+            if has("additionalProperties") {
+                Some(format!("it belongs in `[{inner}.NAME]`"))
+            } else {
+                has("items").then(|| format!("it belongs in a `[[{inner}]]`"))
+            }
         })
     }
 
@@ -652,6 +657,12 @@ impl<'a> Validator<'a> {
             },
         }
     }
+}
+
+/// Whether a table has a key, under one of its names.
+fn has_key(schema: &Value, name: &str) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|properties| canonical(properties, name).is_some())
 }
 
 fn branches(schema: &Value) -> Option<&[Value]> {
