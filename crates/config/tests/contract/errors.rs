@@ -126,7 +126,7 @@ fn unknown_keys() {
         (
             "[value.one]",
             "[data.one]",
-            "6 data: `data` does not belong here (it belongs in `[workload.NAME]`)",
+            "6 data: unknown key `data` (did you mean `value`?)",
         ),
         (
             "status = 200",
