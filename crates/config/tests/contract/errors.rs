@@ -126,7 +126,7 @@ fn unknown_keys() {
         (
             "[value.one]",
             "[data.one]",
-            "6 data: `data` does not belong here (it belongs in `[workload.NAME]`)",
+            "6 data: unknown key `data` (did you mean `value`?)",
         ),
         (
             "status = 200",
@@ -391,7 +391,7 @@ fn requests() {
         (
             "/get/{id}",
             "/get/ {id}",
-            "11 \"GET /get/ {id}\": ` ` in the path (write `%20`)",
+            "11 \"GET /get/ {id}\": a space in the path (write `%20`)",
         ),
         (
             "/get/{id}",

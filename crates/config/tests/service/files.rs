@@ -223,7 +223,7 @@ fn errors_are_at_the_value_at_fault() {
     }
     assert_eq!(
         errors("contracts = [\"hello\"]\n"),
-        "the file has no `run`, `image`, `containerfile` or `url`\n  services/go-one/service.toml:1:1\n    1 | contracts = [\"hello\"]\n      | ^ give the command that starts it, such as `run = \"python3 app.py\"`"
+        "the file has no `run`, `image`, `containerfile` or `url`\n  services/go-one/service.toml:1:1\n  give the command that starts it, such as `run = \"python3 app.py\"`"
     );
 }
 
