@@ -179,7 +179,7 @@ impl<'a> Validator<'a> {
     fn any(&mut self, key: Key<'_>, value: &Spanned<DeValue<'_>>) {
         match value.get_ref() {
             DeValue::Datetime(date) => {
-                self.fault(value.span(), format!("{key} a date: write \"{date}\""), None)
+                self.fault(value.span(), format!("{key} a date: write \"{date}\""), None);
             }
             DeValue::Float(number) if number_of(value.get_ref()).is_none_or(|number| !number.is_finite()) => {
                 self.fault(
@@ -204,56 +204,7 @@ impl<'a> Validator<'a> {
         // A key may restrict its type further.
         let keyword = |name: &str| described.get(name).or_else(|| schema.get(name));
         if let DeValue::String(text) = value {
-            if let Some(names) = enumerated(schema)
-                && !names.contains(&text.as_ref())
-            {
-                let help = Some(suggest(names, text));
-                return self.fault(place.span.clone(), format!("{key} \"{text}\""), help);
-            }
-            let format = keyword("format").and_then(Value::as_str);
-            if format == Some("duration")
-                && let Err(error) = text.parse::<DurationText>()
-            {
-                return self.fault(
-                    place.span.clone(),
-                    format!("{key} {}", wrong_duration(&error)),
-                    None,
-                );
-            }
-            if format == Some("objective")
-                && let Err(error) = text.parse::<Objective>()
-            {
-                if let Some(right) = right_objective(text) {
-                    return self.fault(
-                        place.span.clone(),
-                        format!("{key} \"{text}\": write \"{right}\""),
-                        None,
-                    );
-                }
-                let error = error.to_string();
-                let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
-                let help = (!help.is_empty()).then(|| help.to_owned());
-                return self.fault(place.span.clone(), format!("`{}`: {message}", key.name), help);
-            }
-            if let Some(pattern) = keyword("pattern").and_then(Value::as_str)
-                && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
-            {
-                let advice = match give_of(self.root, described) {
-                    Some(give) => format!("give {give}"),
-                    None => format!("it must match {pattern}"),
-                };
-                let message = format!("{key} \"{}\": {advice}", excerpt(text));
-                return self.fault(place.span.clone(), message, None);
-            }
-            if keyword("minLength")
-                .and_then(Value::as_u64)
-                .is_some_and(|least| least > 0)
-                && text.is_empty()
-            {
-                let empty = if key.is_item { "an empty text" } else { "empty" };
-                self.fault(place.span.clone(), format!("{key} {empty}"), None);
-            }
-            return;
+            return self.text(described, place, text);
         }
         let Some(number) = number_of(value) else { return };
         let limit = |name: &str| keyword(name).and_then(Value::as_f64);
@@ -282,6 +233,61 @@ impl<'a> Validator<'a> {
             format!("{key} {}: {advice}", shown(number)),
             None,
         );
+    }
+
+    fn text(&mut self, described: &Value, place: &Place<'_>, text: &str) {
+        let key = place.key;
+        let schema = resolved(self.root, described);
+        let keyword = |name: &str| described.get(name).or_else(|| schema.get(name));
+        if let Some(names) = enumerated(schema)
+            && !names.contains(&text)
+        {
+            let help = Some(suggest(names, text));
+            return self.fault(place.span.clone(), format!("{key} \"{text}\""), help);
+        }
+        let format = keyword("format").and_then(Value::as_str);
+        if format == Some("duration")
+            && let Err(error) = text.parse::<DurationText>()
+        {
+            return self.fault(
+                place.span.clone(),
+                format!("{key} {}", wrong_duration(&error)),
+                None,
+            );
+        }
+        if format == Some("objective")
+            && let Err(error) = text.parse::<Objective>()
+        {
+            if let Some(right) = right_objective(text) {
+                return self.fault(
+                    place.span.clone(),
+                    format!("{key} \"{text}\": write \"{right}\""),
+                    None,
+                );
+            }
+            let error = error.to_string();
+            let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
+            let help = (!help.is_empty()).then(|| help.to_owned());
+            return self.fault(place.span.clone(), format!("`{}`: {message}", key.name), help);
+        }
+        if let Some(pattern) = keyword("pattern").and_then(Value::as_str)
+            && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+        {
+            let advice = match give_of(self.root, described) {
+                Some(give) => format!("give {give}"),
+                None => format!("it must match {pattern}"),
+            };
+            let message = format!("{key} \"{}\": {advice}", excerpt(text));
+            return self.fault(place.span.clone(), message, None);
+        }
+        if keyword("minLength")
+            .and_then(Value::as_u64)
+            .is_some_and(|least| least > 0)
+            && text.is_empty()
+        {
+            let empty = if key.is_item { "an empty text" } else { "empty" };
+            self.fault(place.span.clone(), format!("{key} {empty}"), None);
+        }
     }
 
     /// A value that may have several shapes: the one whose type fits, and of several tables the one that looks like it.
@@ -370,32 +376,7 @@ impl<'a> Validator<'a> {
     fn like(&mut self, several: &[&'a Value], place: &Place<'_>, table: &DeTable<'_>) -> Option<&'a Value> {
         let root = self.root;
         if let Some(tag) = tag_of(root, several[0]) {
-            let names: Vec<&str> = several
-                .iter()
-                .filter_map(|branch| tag_value(resolved(root, branch), tag))
-                .collect();
-            let Some(written) = table.get(tag) else {
-                let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-                let help = Some(format!("add `{tag}`: {}", listed(&quoted)));
-                self.fault(
-                    place.span.clone(),
-                    format!("`{}` has no `{tag}`", place.key.name),
-                    help,
-                );
-                return None;
-            };
-            let text = written.get_ref().as_str().unwrap_or_default();
-            let found = several
-                .iter()
-                .find(|branch| tag_value(resolved(root, branch), tag) == Some(text));
-            if found.is_none() {
-                self.fault(
-                    written.span(),
-                    format!("`{tag}` is \"{text}\""),
-                    Some(suggest(names, text)),
-                );
-            }
-            return found.copied();
+            return self.tagged(several, tag, place, table);
         }
         let keys_in_common = |branch: &&&'a Value| {
             let schema = resolved(root, branch);
@@ -444,6 +425,43 @@ impl<'a> Validator<'a> {
             .iter()
             .find(|branch| keys_in_common(branch) == most)
             .copied()
+    }
+
+    /// Of several kinds of tables the one that a constant key names.
+    fn tagged(
+        &mut self,
+        several: &[&'a Value],
+        tag: &str,
+        place: &Place<'_>,
+        table: &DeTable<'_>,
+    ) -> Option<&'a Value> {
+        let root = self.root;
+        let names: Vec<&str> = several
+            .iter()
+            .filter_map(|branch| tag_value(resolved(root, branch), tag))
+            .collect();
+        let Some(written) = table.get(tag) else {
+            let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            let help = Some(format!("add `{tag}`: {}", listed(&quoted)));
+            self.fault(
+                place.span.clone(),
+                format!("`{}` has no `{tag}`", place.key.name),
+                help,
+            );
+            return None;
+        };
+        let text = written.get_ref().as_str().unwrap_or_default();
+        let found = several
+            .iter()
+            .find(|branch| tag_value(resolved(root, branch), tag) == Some(text));
+        if found.is_none() {
+            self.fault(
+                written.span(),
+                format!("`{tag}` is \"{text}\""),
+                Some(suggest(names, text)),
+            );
+        }
+        found.copied()
     }
 
     /// Whether a table has keys of several tables of which it may be only one, which is an error.
