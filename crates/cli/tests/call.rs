@@ -139,7 +139,7 @@ fn bad_input_is_reported_with_the_alternatives() {
         ),
         (
             &["person", "createPerson", "missing"],
-            "`$missing` is not in `[data]`",
+            "`{value.missing}` has no value",
         ),
         (
             &["hello", "hello", "--url", "http://127.0.0.1:1/x"],

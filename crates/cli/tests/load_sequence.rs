@@ -289,7 +289,7 @@ fn an_error_in_a_file_of_steps_is_reported_with_its_line() {
         (
             SEQUENCE.replace("json:/auth", "jsn:/auth"),
             "user\na\n",
-            vec!["shop.toml:8", "`token` is", "give one of { json"],
+            vec!["shop.toml:8", "`capture.token` is", "give one of { json"],
         ),
         (
             SEQUENCE.replace("data", "date"),

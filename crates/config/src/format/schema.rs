@@ -79,7 +79,7 @@ fn without_null(value: &mut Value) {
                     let has_more = !members.is_empty();
                     match only {
                         Value::Object(only) if !has_more || !only.contains_key("$ref") => {
-                            members.extend(only)
+                            members.extend(only);
                         }
                         only => {
                             members.insert("allOf".into(), json!([only]));

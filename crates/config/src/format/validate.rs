@@ -199,13 +199,13 @@ impl<'a> Validator<'a> {
     }
 
     fn scalar(&mut self, described: &Value, place: &Place<'_>, value: &DeValue<'_>) {
+        if let DeValue::String(text) = value {
+            return self.text(described, place, text);
+        }
         let key = place.key;
         let schema = resolved(self.root, described);
         // A key may restrict its type further.
         let keyword = |name: &str| described.get(name).or_else(|| schema.get(name));
-        if let DeValue::String(text) = value {
-            return self.text(described, place, text);
-        }
         let Some(number) = number_of(value) else { return };
         let limit = |name: &str| keyword(name).and_then(Value::as_f64);
         let largest = keyword("format").and_then(Value::as_str).and_then(largest_of);
@@ -427,7 +427,7 @@ impl<'a> Validator<'a> {
             .copied()
     }
 
-    /// Of several kinds of tables the one that a constant key names.
+    /// The kind of table that a key names.
     fn tagged(
         &mut self,
         several: &[&'a Value],

@@ -76,7 +76,11 @@ fn upgraded_contracts_mean_the_same() {
             .unwrap_or_else(|error| panic!("{name}: {error}"))
             .expect("changed");
         std::fs::write(&file, &text).expect("written");
-        let again = upgraded(FileKind::Contract, &schema, &SourceFile::new(&file, text.as_str()));
+        let again = upgraded(
+            FileKind::Contract,
+            &schema,
+            &SourceFile::new(&file, text.as_str()),
+        );
         assert_eq!(again, Ok(None), "{name}: one upgrade is enough");
         if let Some(out) = std::env::var_os("PRONY_UPGRADED") {
             std::fs::write(Path::new(&out).join(format!("{name}.toml")), &text).expect("written");

@@ -127,6 +127,7 @@ fn a_key_and_its_former_name_exclude_each_other() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn errors_are_at_the_value_at_fault() {
     for (from, to, expected) in [
         (

@@ -78,7 +78,7 @@ fn typed(of: &Type, text: &str) -> Value {
         // A number that JSON would write differently stays as it is.
         Type::FLOAT4 | Type::FLOAT8 | Type::NUMERIC => serde_json::from_str::<Value>(text)
             .ok()
-            .filter(|number| number.to_string() == text),
+            .filter(|number| serde_json::to_string(number).is_ok_and(|written| written == text)),
         Type::BOOL => Some(Value::from(text == "t")),
         Type::JSON | Type::JSONB => serde_json::from_str(text).ok(),
         _ => None,

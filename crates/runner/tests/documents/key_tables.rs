@@ -5,6 +5,7 @@ use prony_config::format::FileKind;
 use prony_runner::extended_schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// A table of keys is shortened by those that another one has as well, if there are at least this many.
@@ -50,7 +51,7 @@ impl FileTables {
             (path, false) => format!("`[{path}]`"),
         };
         if schema.get("properties").is_some() {
-            self.add(path, title.clone(), &[schema.clone()]);
+            self.add(path, title.clone(), std::slice::from_ref(&schema));
         }
         if let Some(items) = schema.get("items") {
             self.visit(path, true, items);
@@ -73,7 +74,7 @@ impl FileTables {
                 self.add(
                     path,
                     format!("{title} with `{tag} = \"{value}\"`"),
-                    &[branch.clone()],
+                    std::slice::from_ref(&branch),
                 );
             }
             return;
@@ -88,13 +89,15 @@ impl FileTables {
         );
         let keys = tables
             .iter()
-            .flat_map(|table| table["properties"].as_object())
+            .filter_map(|table| table["properties"].as_object())
             .flatten();
         // The type of the value shows a single key.
         if keys.count() > 1 {
             self.add(path, title, &tables);
         } else {
-            others.iter().for_each(|branch| self.visit(path, is_list, branch));
+            for branch in &others {
+                self.visit(path, is_list, branch);
+            }
         }
     }
 
@@ -209,7 +212,7 @@ impl FileTables {
                 "" => "above the tables",
                 title => &format!("in {title}"),
             };
-            out.push_str(&format!("As {place}{kind}: {}.\n\n", names.join(", ")));
+            let _ = write!(out, "As {place}{kind}: {}.\n\n", names.join(", "));
         }
         out
     }
@@ -224,7 +227,7 @@ impl FileTables {
             table.titles[0]
         );
         let (mut description, said) = without_default(description);
-        let values = self.described_values(inner);
+        let values = described_values(inner);
         if !values.is_empty() {
             description = format!("{description} {values}.");
         }
@@ -239,19 +242,6 @@ impl FileTables {
         let cells = [format!("`{key}`"), self.type_of(property), default, description];
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
         format!("| {} |\n", cells.join(" | ").replace("|  |", "| |"))
-    }
-
-    /// The values of an enumeration that have descriptions.
-    fn described_values(&self, schema: &Value) -> String {
-        let several = branches(schema).unwrap_or_default().iter();
-        let values: Vec<String> = several
-            .filter_map(|branch| {
-                let value = branch.get("const")?.as_str()?;
-                let said = text(branch.get("description")).trim_end_matches('.');
-                (!said.is_empty()).then(|| format!("`\"{value}\"`: {}", lower_first(said)))
-            })
-            .collect();
-        values.join("; ")
     }
 
     fn type_of(&self, schema: &Value) -> String {
@@ -291,7 +281,6 @@ impl FileTables {
             };
         }
         match own("type") {
-            Some(Value::Array(_)) => "any value".to_owned(),
             Some(Value::String(name)) => match name.as_str() {
                 "string" => match (text(own("format")), text(own("x-give"))) {
                     ("", "") => "string".to_owned(),
@@ -458,4 +447,17 @@ fn tables_of_keys_are_current() {
         page = format!("{before}{mark}\n{tables}{END}{after}");
     }
     assert_current(&path, &page);
+}
+
+/// The values of an enumeration that have descriptions.
+fn described_values(schema: &Value) -> String {
+    let several = branches(schema).unwrap_or_default().iter();
+    let values: Vec<String> = several
+        .filter_map(|branch| {
+            let value = branch.get("const")?.as_str()?;
+            let said = text(branch.get("description")).trim_end_matches('.');
+            (!said.is_empty()).then(|| format!("`\"{value}\"`: {}", lower_first(said)))
+        })
+        .collect();
+    values.join("; ")
 }

@@ -262,85 +262,42 @@ fn origin(text: &str) -> Option<toml::Table> {
     is_known.then(|| toml::Table::from_iter([(kind.to_owned(), Value::from(place))]))
 }
 
+/// What is known of the placeholders of a contract.
+struct PlaceholderScope<'a> {
+    everywhere: &'a Sources,
+    of_operations: &'a BTreeMap<String, Sources>,
+    /// The placeholders of operations that calls and steps replace.
+    overridden: &'a BTreeSet<(String, String)>,
+    /// Names that something else than texts of requests uses.
+    claimed: &'a BTreeSet<String>,
+}
+
+impl PlaceholderScope<'_> {
+    /// Whether a placeholder of an operation must keep its name.
+    fn keeps(&self, operation: Option<&String>, name: &String) -> bool {
+        let replaced =
+            operation.is_some_and(|operation| self.overridden.contains(&(operation.clone(), name.clone())));
+        replaced || self.claimed.contains(name)
+    }
+}
+
 /// Placeholders.
 impl Editor<'_, '_> {
     fn fill(&mut self) {
         let everywhere = self.everywhere();
-        let operations = key(&[], "operation");
-        let mut of_operations: BTreeMap<String, Sources> = self
-            .keys(&operations)
-            .into_iter()
-            .map(|name| {
-                let with = self.sources(&key(&key(&operations, &name), "with"));
-                (name, with)
-            })
-            .collect();
-        for (operation, with) in self.replacements() {
-            let Some(own) = of_operations.get_mut(&operation) else {
-                continue;
-            };
-            for (name, source) in self.sources(&with) {
-                own.entry(name).and_modify(|own| own.add(source));
-            }
-        }
+        let of_operations = self.sources_of_operations();
         let overridden = self.overridden();
         // Names that something else than texts of requests uses, or that captured values replace.
         let mut claimed = self.claimed();
         claimed.extend(everywhere.keys().cloned());
+        let scope = PlaceholderScope {
+            everywhere: &everywhere,
+            of_operations: &of_operations,
+            overridden: &overridden,
+            claimed: &claimed,
+        };
         for request in self.requests() {
-            let mut sources = everywhere.clone();
-            let own_name = match request.path.as_slice() {
-                [Step::Key(table), Step::Key(name)] if table == "operation" => Some(name.clone()),
-                _ => None,
-            };
-            if let Some(of_operation) = request
-                .operation
-                .as_ref()
-                .and_then(|name| of_operations.get(name))
-            {
-                sources.extend(of_operation.clone());
-            }
-            let with = key(&request.path, "with");
-            let own = match own_name.as_ref().and_then(|name| of_operations.get(name)) {
-                Some(own) => own.clone(),
-                None => self.sources(&with),
-            };
-            sources.extend(own.clone());
-            // A row that calls may replace keeps its name: `with = { id = "{order.id}" }`.
-            let kept: BTreeSet<String> = own
-                .iter()
-                .filter(|(name, source)| {
-                    let replaced = own_name
-                        .as_ref()
-                        .is_some_and(|operation| overridden.contains(&(operation.clone(), (*name).clone())));
-                    let is_needed = replaced || request.operation.is_some() || claimed.contains(*name);
-                    matches!(source, Source::Row(_)) && is_needed
-                })
-                .map(|(name, _)| name.clone())
-                .collect();
-            let inherited = request
-                .operation
-                .iter()
-                .filter_map(|name| of_operations.get(name))
-                .flatten();
-            let renamed: Vec<String> = inherited
-                .filter(|(name, source)| {
-                    let replaced = request
-                        .operation
-                        .as_ref()
-                        .is_some_and(|operation| overridden.contains(&(operation.clone(), (*name).clone())));
-                    matches!(source, Source::Row(_)) && (replaced || claimed.contains(*name))
-                })
-                .map(|(name, _)| name.clone())
-                .collect();
-            for name in kept.iter().chain(&renamed) {
-                if let Some(source) = sources.get_mut(name) {
-                    let Source::Row(_) = source else { continue };
-                    *source = Source::Row(name.clone());
-                }
-            }
-            self.texts_of(&request.path, &sources);
-            self.values(&with, &kept);
+            self.fill_request(&request, &scope);
         }
         let workloads = key(&[], "workload");
         for workload in self.keys(&workloads) {
@@ -352,13 +309,77 @@ impl Editor<'_, '_> {
                 }
             }
         }
-        // Constants are used where their placeholders are known, so only what is the same everywhere can be told.
+        // Constants are used where their placeholders are known: only what is the same everywhere is known here.
         let values = key(&[], "value");
-        let mut sources = everywhere;
-        for of_operation in of_operations.into_values() {
-            sources.extend(of_operation);
+        let mut sources = everywhere.clone();
+        for of_operation in of_operations.values() {
+            sources.extend(of_operation.clone());
         }
         self.value(&values, Place::Json, true, &sources);
+    }
+
+    /// The sources of the placeholders of each operation, with those that calls and steps replace them by.
+    fn sources_of_operations(&self) -> BTreeMap<String, Sources> {
+        let operations = key(&[], "operation");
+        let with = |name: String| {
+            let with = self.sources(&key(&key(&operations, &name), "with"));
+            (name, with)
+        };
+        let mut of_operations: BTreeMap<String, Sources> =
+            self.keys(&operations).into_iter().map(with).collect();
+        for (operation, with) in self.replacements() {
+            let Some(own) = of_operations.get_mut(&operation) else {
+                continue;
+            };
+            for (name, source) in self.sources(&with) {
+                own.entry(name).and_modify(|own| own.add(source));
+            }
+        }
+        of_operations
+    }
+
+    fn fill_request(&mut self, request: &Request, scope: &PlaceholderScope<'_>) {
+        let own_name = match request.path.as_slice() {
+            [Step::Key(table), Step::Key(name)] if table == "operation" => Some(name),
+            _ => None,
+        };
+        let mut sources = scope.everywhere.clone();
+        let inherited = request
+            .operation
+            .as_ref()
+            .and_then(|name| scope.of_operations.get(name));
+        sources.extend(
+            inherited
+                .into_iter()
+                .flatten()
+                .map(|(name, source)| (name.clone(), source.clone())),
+        );
+        let with = key(&request.path, "with");
+        let own = match own_name.and_then(|name| scope.of_operations.get(name)) {
+            Some(own) => own.clone(),
+            None => self.sources(&with),
+        };
+        sources.extend(own.clone());
+        let is_row = |source: &Source| matches!(source, Source::Row(_));
+        // A row that calls may replace keeps its name: `with = { id = "{order.id}" }`.
+        let kept: BTreeSet<String> = own
+            .iter()
+            .filter(|(name, source)| {
+                is_row(source) && (request.operation.is_some() || scope.keeps(own_name, name))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        let renamed = inherited
+            .into_iter()
+            .flatten()
+            .filter(|(name, source)| is_row(source) && scope.keeps(request.operation.as_ref(), name));
+        for name in kept.iter().chain(renamed.map(|(name, _)| name)) {
+            if let Some(source @ Source::Row(_)) = sources.get_mut(name) {
+                *source = Source::Row(name.clone());
+            }
+        }
+        self.texts_of(&request.path, &sources);
+        self.values(&with, &kept);
     }
 
     /// What has the same meaning in all requests: captured values, tokens, columns of tables.
