@@ -40,121 +40,134 @@ fn line_of(text: &str, at: usize) -> Range<usize> {
     start..end
 }
 
-fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str) -> Fault {
-    let of_line = &text[line.clone()];
-    let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
-    if matches!(what, "key with no value" | "invalid unquoted key")
-        && let Some((key, _)) = of_line.split_once(':')
-        && key
-            .trim()
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || "_-.\"".contains(letter))
-    {
-        let at = line.start + key.len();
-        return fault(
-            at..at + 1,
-            "`:` after a key".to_owned(),
-            &format!("write `{} = …`", key.trim()),
-        );
+fn fault(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Fault {
+    Fault {
+        span,
+        message: message.into(),
+        help: Some(help.into()),
     }
+}
+
+fn explained(text: &str, line: &Range<usize>, span: Range<usize>, message: &str) -> Fault {
+    let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
+    let mark = wanted.trim_matches('`');
     match what {
-        "duplicate key" if of_line.trim_start().starts_with('[') => {
-            let header = of_line.split('#').next().unwrap_or_default().trim();
-            fault(span, format!("`{header}` is there twice"), "join the two tables")
+        "duplicate key" => there_twice(text, line, span),
+        "key with no value" | "missing value for key" | "invalid unquoted key" => {
+            colon_after_key(text, line).unwrap_or_else(|| no_value(text, line))
         }
-        "duplicate key" => {
-            let key = text[span.clone()].to_owned();
-            fault(span, format!("`{key}` is there twice"), "remove one of the two")
-        }
-        "key with no value" | "missing value for key" => {
-            let key = of_line.trim().trim_end_matches('=').trim();
-            let start = line.start + of_line.find(key).unwrap_or(0);
-            fault(
-                start..start + key.len(),
-                format!("`{key}` has no value"),
-                &format!("write `{key} = …`"),
-            )
-        }
-        "invalid basic string"
-        | "invalid literal string"
-        | "invalid multi-line basic string"
-        | "invalid multi-line literal string"
-            if wanted
-                .trim_matches('`')
-                .chars()
-                .all(|letter| matches!(letter, '"' | '\'')) =>
-        {
-            let mark = wanted.trim_matches('`');
+        "string values must be quoted" => unquoted(text, line, span),
+        _ if what.ends_with(" string") && mark.chars().all(|letter| matches!(letter, '"' | '\'')) => {
             let start = text[..span.start].rfind(mark).filter(|at| *at >= line.start);
             let start = start.unwrap_or(span.start);
             fault(
                 start..span.end.max(start),
-                "a text is not closed".to_owned(),
-                &format!("close it with `{mark}`"),
+                "a text is not closed",
+                format!("close it with `{mark}`"),
             )
         }
-        "string values must be quoted" => unquoted(text, line, span),
-        _ if what.starts_with("invalid ") && !what.ends_with("key") && !what.ends_with("string") => {
-            unquoted(text, line, span)
-        }
-        _ => of_a_mark(text, line, span, what),
-    }
-}
-
-fn fault(span: Range<usize>, message: String, help: &str) -> Fault {
-    Fault {
-        span,
-        message,
-        help: (!help.is_empty()).then(|| help.to_owned()),
-    }
-}
-
-/// A mark of the syntax that is missing, or one too many.
-fn of_a_mark(text: &str, line: &Range<usize>, span: Range<usize>, what: &str) -> Fault {
-    match what {
-        "unclosed array" => fault(span, "a list is not closed".to_owned(), "close it with `]`"),
-        "unclosed inline table" => fault(span, "a table is not closed".to_owned(), "close it with `}`"),
-        "unclosed table" => fault(
-            span,
-            "the header of a table is not closed".to_owned(),
-            "close it with `]`",
-        ),
-        "unclosed array table" => fault(
-            span,
-            "the header of a table is not closed".to_owned(),
-            "close it with `]]`",
-        ),
         "missing escaped value" => {
             let letter = text[span.start..].chars().next().unwrap_or_default();
             let start = span.start.saturating_sub(1);
-            let help = format!("write `\\\\{letter}`, or the whole text in single quotes");
             fault(
                 start..start + 1 + letter.len_utf8(),
                 format!("`\\{letter}` is no escape"),
-                &help,
+                format!("write `\\\\{letter}`, or the whole text in single quotes"),
             )
         }
-        "missing comma between array elements" | "missing comma between key-value pairs" => fault(
-            span,
-            "a comma is missing".to_owned(),
-            "write `,` between two values",
+        "unexpected key or value" => fault(
+            span.start..line.end,
+            "the line goes on after the value",
+            "write each key on a line of its own, and a text with quotes in it in the other kind of quotes",
         ),
-        "extra comma in array" | "extra comma in inline table" => {
-            fault(span, "there is a comma too many".to_owned(), "remove it")
-        }
-        "unexpected key or value" => {
-            let help = "write each key on a line of its own, and a text with quotes in it in the other kind of quotes";
-            fault(
-                span.start..line.end,
-                "the line goes on after the value".to_owned(),
-                help,
-            )
-        }
-        "missing assignment between key-value pairs" => {
-            fault(span, "`=` is missing".to_owned(), "write `key = value`")
-        }
-        other => fault(span, other.to_owned(), ""),
+        _ => match PUNCTUATION.iter().find(|(theirs, ..)| *theirs == what) {
+            Some((_, message, help)) => fault(span, *message, *help),
+            None if what.starts_with("invalid ") && !what.ends_with(" key") && !what.ends_with(" string") => {
+                unquoted(text, line, span)
+            }
+            None => Fault {
+                span,
+                message: what.to_owned(),
+                help: None,
+            },
+        },
     }
+}
+
+/// Errors of punctuation, and what they are called here.
+const PUNCTUATION: &[(&str, &str, &str)] = &[
+    ("unclosed array", "a list is not closed", "close it with `]`"),
+    (
+        "unclosed inline table",
+        "a table is not closed",
+        "close it with `}`",
+    ),
+    (
+        "unclosed table",
+        "the header of a table is not closed",
+        "close it with `]`",
+    ),
+    (
+        "unclosed array table",
+        "the header of a table is not closed",
+        "close it with `]]`",
+    ),
+    (
+        "missing comma between array elements",
+        "a comma is missing",
+        "write `,` between two values",
+    ),
+    (
+        "missing comma between key-value pairs",
+        "a comma is missing",
+        "write `,` between two values",
+    ),
+    ("extra comma in array", "there is a comma too many", "remove it"),
+    (
+        "extra comma in inline table",
+        "there is a comma too many",
+        "remove it",
+    ),
+    (
+        "missing assignment between key-value pairs",
+        "`=` is missing",
+        "write `key = value`",
+    ),
+];
+
+fn there_twice(text: &str, line: &Range<usize>, span: Range<usize>) -> Fault {
+    let of_line = text[line.clone()].trim_start();
+    if of_line.starts_with('[') {
+        let header = of_line.split('#').next().unwrap_or_default().trim();
+        return fault(span, format!("`{header}` is there twice"), "join the two tables");
+    }
+    let message = format!("`{}` is there twice", &text[span.clone()]);
+    fault(span, message, "remove one of the two")
+}
+
+/// A line of YAML.
+fn colon_after_key(text: &str, line: &Range<usize>) -> Option<Fault> {
+    let (key, _) = text[line.clone()].split_once(':')?;
+    let is_key_letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.\"".contains(letter);
+    let at = line.start + key.len();
+    key.trim().chars().all(is_key_letter).then(|| {
+        fault(
+            at..at + 1,
+            "`:` after a key",
+            format!("write `{} = …`", key.trim()),
+        )
+    })
+}
+
+fn no_value(text: &str, line: &Range<usize>) -> Fault {
+    let of_line = &text[line.clone()];
+    let key = of_line.split('=').next().unwrap_or_default().trim();
+    let start = line.start + of_line.find(key).unwrap_or(0);
+    fault(
+        start..start + key.len(),
+        format!("`{key}` has no value"),
+        format!("write `{key} = …`"),
+    )
 }
 
 /// A value that is none, because it has no quotes.
@@ -170,28 +183,41 @@ fn unquoted(text: &str, line: &Range<usize>, span: Range<usize>) -> Fault {
     let value = written.trim();
     let start = start + (written.len() - written.trim_start().len());
     let span = start..start + value.len();
-    let fault = |message: String, help: String| Fault {
-        span: span.clone(),
-        message,
-        help: Some(help),
-    };
+    let no_value_here = format!("`{value}` is no value");
     match value.to_lowercase().as_str() {
-        "" => {
-            let key = text[line.clone()].split('=').next().unwrap_or_default().trim();
-            let start = line.start + text[line.clone()].find(key).unwrap_or(0);
-            Fault {
-                span: start..start + key.len(),
-                message: format!("`{key}` has no value"),
-                help: Some(format!("write `{key} = …`")),
+        "" => no_value(text, line),
+        lower @ ("true" | "false") => fault(span, no_value_here, format!("write {lower}")),
+        "yes" | "on" => fault(span, no_value_here, "write true"),
+        "no" | "off" => fault(span, no_value_here, "write false"),
+        "null" | "nil" | "none" => fault(
+            span,
+            no_value_here,
+            "remove the key: what is not there has no value",
+        ),
+        _ => fault(span, "a text has no quotes", format!("write \"{value}\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toml::de::DeTable;
+
+    const TEXT: &str = "title = \"größe 王\" # ü\n[[group]]\nload = { kind = 'a\\d', to = [1, 2.5, true] }\n\
+        [x.\"y z\"]\nlong = \"\"\"\na \\u00e4\n\"\"\"\ntime = 2026-11-25\n";
+
+    #[test]
+    fn errors_of_any_text_are_within_it() {
+        for (at, letter) in TEXT.char_indices() {
+            let (before, after) = (&TEXT[..at], &TEXT[at + letter.len_utf8()..]);
+            let other = ["", "\"", "'", "=", "[", "}", "\\", ":", "\n", "王", "\r"];
+            let changed = other.iter().map(|other| format!("{before}{other}{after}"));
+            for text in changed.chain([before.to_owned()]) {
+                let (_, errors) = DeTable::parse_recoverable(&text);
+                for fault in faults(&text, &errors) {
+                    assert!(text.get(fault.span).is_some(), "{text}");
+                }
             }
         }
-        lower @ ("true" | "false") => fault(format!("`{value}` is no value"), format!("write {lower}")),
-        "yes" | "on" => fault(format!("`{value}` is no value"), "write true".to_owned()),
-        "no" | "off" => fault(format!("`{value}` is no value"), "write false".to_owned()),
-        "null" | "nil" | "none" => fault(
-            format!("`{value}` is no value"),
-            "remove the key: what is not there has no value".to_owned(),
-        ),
-        _ => fault("a text has no quotes".to_owned(), format!("write \"{value}\"")),
     }
 }

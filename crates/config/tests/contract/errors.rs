@@ -391,7 +391,7 @@ fn requests() {
         (
             "/get/{id}",
             "/get/ {id}",
-            "11 \"GET /get/ {id}\": ` ` in the path (write `%20`)",
+            "11 \"GET /get/ {id}\": a space in the path (write `%20`)",
         ),
         (
             "/get/{id}",

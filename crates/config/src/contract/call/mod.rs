@@ -428,7 +428,11 @@ impl Call<'_> {
         let encoded = prony_load::escape::path(wrong.encode_utf8(&mut [0; 4]).as_bytes());
         let help = format!("write `{encoded}`");
         let file = &self.contract.file;
-        Err(file.invalid_with(span, format!("`{}` in the path", wrong.escape_debug()), help))
+        let what = match wrong {
+            ' ' => "a space".to_owned(),
+            other => format!("`{}`", other.escape_debug()),
+        };
+        Err(file.invalid_with(span, format!("{what} in the path"), help))
     }
 
     /// The headers of the call, with their placeholders filled.
