@@ -21,6 +21,7 @@ mod drafts;
 mod duet;
 mod events;
 mod external_services;
+mod file_formats;
 #[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
