@@ -171,7 +171,7 @@ fn what_is_wrong_with_its_lines_is_told() {
         (
             "url = \"https://127.0.0.1:1\"\ncacert = \"missing.pem\"",
             9,
-            "cannot read it",
+            "there is no such file",
         ),
         (
             "url = \"https://127.0.0.1:1\"\ncacert = \"service.toml\"",

@@ -99,7 +99,9 @@ fn what_cannot_take_turns_is_refused_with_the_reason() {
     let ended = alone.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(
-        ended.err.contains("`turns` needs at least two services"),
+        ended
+            .err
+            .contains("an interleaved design needs at least two services"),
         "{}",
         ended.err
     );

@@ -9,6 +9,7 @@ use crate::{
 };
 use globset::Glob;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Everything that a project contains.
@@ -77,7 +78,13 @@ impl Catalogue {
             catalogue.backing_services.extend(read.map(|read| (name, read)));
         }
         for (name, folder) in contract_folders {
-            let read = Contract::load(&folder).and_then(|contract| {
+            let is_shipped =
+                shipped.is_some_and(|place| has_same_files(&folder, &place.join("contracts").join(&name)));
+            let read = match is_shipped {
+                true => Contract::load_shipped(&folder),
+                false => Contract::load(&folder),
+            };
+            let read = read.and_then(|contract| {
                 catalogue.verify_backing_services(&contract)?;
                 Ok(contract)
             });
@@ -397,4 +404,21 @@ fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, ConfigError> 
     }
     folders.sort();
     Ok(folders)
+}
+
+/// Both folders contain the same files and nothing else.
+fn has_same_files(folder: &Path, other: &Path) -> bool {
+    let names = |folder: &Path| -> Option<BTreeSet<OsString>> {
+        let entries = std::fs::read_dir(folder).ok()?;
+        entries.map(|entry| Some(entry.ok()?.file_name())).collect()
+    };
+    let same = |name: OsString| {
+        let (one, two) = (folder.join(&name), other.join(&name));
+        match one.is_dir() {
+            true => has_same_files(&one, &two),
+            false => std::fs::read(one).is_ok_and(|one| std::fs::read(two).is_ok_and(|two| one == two)),
+        }
+    };
+    let Some(found) = names(folder) else { return false };
+    names(other).as_ref() == Some(&found) && found.into_iter().all(same)
 }

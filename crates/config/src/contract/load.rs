@@ -23,6 +23,17 @@ impl Contract {
 
     /// The same, from the text of its `contract.toml`.
     pub(crate) fn of(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
+        let contract = Self::read(folder, file)?;
+        contract.try_out()?;
+        Ok(contract)
+    }
+
+    /// Reads a contract that is shipped with prony. Tests try it out, so that users need not wait for that with each command.
+    pub(crate) fn load_shipped(folder: &Path) -> Result<Self, ConfigError> {
+        Self::read(folder, SourceFile::read(&folder.join("contract.toml"))?)
+    }
+
+    fn read(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
         let written: ContractToml = file.parse(FileKind::Contract)?;
         let folder_name = folder
             .canonicalize()
@@ -48,7 +59,7 @@ impl Contract {
                 )
             })?),
         };
-        let contract = Self {
+        Ok(Self {
             title: written.title.clone().unwrap_or_else(|| name.clone()),
             name,
             summary: written.summary.clone().unwrap_or_default(),
@@ -60,9 +71,7 @@ impl Contract {
             tables: BTreeMap::new(),
             file,
             written,
-        };
-        contract.try_out()?;
-        Ok(contract)
+        })
     }
 
     /// Adds the rows that were read from the backing services, by the names of [`Contract::rows`]. Everything is tried out
