@@ -80,9 +80,10 @@ impl Catalogue {
         for (name, folder) in contract_folders {
             let is_shipped =
                 shipped.is_some_and(|place| has_same_files(&folder, &place.join("contracts").join(&name)));
-            let read = match is_shipped {
-                true => Contract::load_shipped(&folder),
-                false => Contract::load(&folder),
+            let read = if is_shipped {
+                Contract::load_shipped(&folder)
+            } else {
+                Contract::load(&folder)
             };
             let read = read.and_then(|contract| {
                 catalogue.verify_backing_services(&contract)?;
@@ -414,10 +415,10 @@ fn has_same_files(folder: &Path, other: &Path) -> bool {
     };
     let same = |name: OsString| {
         let (one, two) = (folder.join(&name), other.join(&name));
-        match one.is_dir() {
-            true => has_same_files(&one, &two),
-            false => std::fs::read(one).is_ok_and(|one| std::fs::read(two).is_ok_and(|two| one == two)),
+        if one.is_dir() {
+            return has_same_files(&one, &two);
         }
+        std::fs::read(one).is_ok_and(|one| std::fs::read(two).is_ok_and(|two| one == two))
     };
     let Some(found) = names(folder) else { return false };
     names(other).as_ref() == Some(&found) && found.into_iter().all(same)
