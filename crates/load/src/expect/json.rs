@@ -63,21 +63,14 @@ pub(super) fn equal_at(
     let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
         return Err(Mismatch::new("body", whole(), excerpt(body)));
     };
+    if only {
+        let wanted = inside(wanted, tokens, Some(&got));
+        return compared_values((&wanted, &got), Members::Same, String::new());
+    }
     let mut path = String::new();
     let mut target = &got;
     for token in tokens {
         let index = token.parse::<usize>().ok().filter(|_| target.is_array());
-        let length = path.len();
-        let further = match target {
-            Value::Object(members) => members
-                .iter()
-                .find(|(key, member)| *key != token && !member.is_null())
-                .map(|(key, member)| (format!(".{key}"), member)),
-            Value::Array(items) => (0..items.len())
-                .find(|place| Some(*place) != index)
-                .map(|place| (format!("[{place}]"), &items[place])),
-            _ => None,
-        };
         let next = if let Some(index) = index {
             let _ = write!(path, "[{index}]");
             target.get(index)
@@ -86,16 +79,27 @@ pub(super) fn equal_at(
             path.push_str(token);
             target.get(token)
         };
-        let Some(next) = next else {
-            return Err(differs(&path, Some(&wanted), None));
-        };
-        if let Some((key, member)) = further.filter(|_| only) {
-            path.truncate(length);
-            return Err(differs(&(path + &key), None, Some(member)));
-        }
-        target = next;
+        target = next.ok_or_else(|| differs(&path, Some(&wanted), None))?;
     }
     compared_values((&wanted, target), Members::Same, path)
+}
+
+/// The value inside of objects that contain only this path, or of lists of one item where `got` has lists.
+fn inside(value: Value, tokens: &[String], got: Option<&Value>) -> Value {
+    let Some((token, rest)) = tokens.split_first() else {
+        return value;
+    };
+    match got {
+        Some(Value::Array(items)) if token == "0" => vec![inside(value, rest, items.first())].into(),
+        got => {
+            let member = got.and_then(|got| got.get(token));
+            Value::Object(
+                [(token.clone(), inside(value, rest, member))]
+                    .into_iter()
+                    .collect(),
+            )
+        }
+    }
 }
 
 /// Whether an object may have members that are not expected.
