@@ -14,19 +14,19 @@ use std::ops::Range;
 const OTHER_FILES: u64 = 64;
 
 impl Plan {
-    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &PlanOverrides) -> Result<Self, ConfigError> {
-        let design = suite.design_for(wishes.design);
+    pub fn of(catalogue: &Catalogue, suite: &Suite, overrides: &PlanOverrides) -> Result<Self, ConfigError> {
+        let design = suite.design_for(overrides.design);
         let mut plan = Self {
             suite: suite.name.clone(),
             title: suite.title.clone(),
             profile: suite.profile.clone(),
-            seed: wishes.seed,
-            rounds: wishes.rounds.unwrap_or(suite.rounds).max(1),
-            builds: wishes.builds.unwrap_or(1).max(1),
-            confidence: wishes.confidence.unwrap_or(suite.confidence),
-            precision: wishes.precision.or(suite.precision),
-            tie: wishes.tie.or(suite.equivalence),
-            budget_ns: wishes
+            seed: overrides.seed,
+            rounds: overrides.rounds.unwrap_or(suite.rounds).max(1),
+            builds: overrides.builds.unwrap_or(1).max(1),
+            confidence: overrides.confidence.unwrap_or(suite.confidence),
+            precision: overrides.precision.or(suite.precision),
+            tie: overrides.tie.or(suite.equivalence),
+            budget_ns: overrides
                 .budget
                 .or(suite.budget)
                 .map(|budget| budget.as_nanos() as u64),
@@ -40,11 +40,11 @@ impl Plan {
             no_errors: suite.no_errors,
             limits: suite.limits,
             network: suite.network,
-            address: wishes.address.clone().or(&suite.address),
+            address: overrides.address.clone().or(&suite.address),
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let builder = PlanBuilder::new(catalogue, suite, wishes)?;
+        let builder = PlanBuilder::new(catalogue, suite, overrides)?;
         let mut faults = Faults::default();
         builder.limits_fit(&mut faults);
         let mut planned: Vec<(&SuiteGroup, GroupPlan)> = Vec::new();
@@ -62,7 +62,7 @@ impl Plan {
         }
         faults.or(())?;
         if plan.entries.is_empty() {
-            let patterns = wishes.services.join(", ");
+            let patterns = overrides.services.join(", ");
             return Err(ConfigError::Empty(format!(
                 "suite `{}` has no service that `{patterns}` names",
                 suite.name
@@ -75,7 +75,7 @@ impl Plan {
 struct PlanBuilder<'a> {
     catalogue: &'a Catalogue,
     suite: &'a Suite,
-    wishes: &'a PlanOverrides,
+    overrides: &'a PlanOverrides,
     /// The services that the command line selects; `None`: all.
     only: Option<Vec<&'a Service>>,
 }
@@ -84,19 +84,19 @@ impl<'a> PlanBuilder<'a> {
     fn new(
         catalogue: &'a Catalogue,
         suite: &'a Suite,
-        wishes: &'a PlanOverrides,
+        overrides: &'a PlanOverrides,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
             catalogue,
             suite,
-            wishes,
-            only: wished_services(catalogue, wishes)?,
+            overrides,
+            only: selected_services(catalogue, overrides)?,
         })
     }
 
     /// The limits of the suite must not exceed the resources of the machine.
     fn limits_fit(&self, faults: &mut Faults) {
-        let Some(machine) = &self.wishes.machine else {
+        let Some(machine) = &self.overrides.machine else {
             return;
         };
         let (limits, spans) = (self.suite.limits, &self.suite.limit_spans);
@@ -126,11 +126,11 @@ impl<'a> PlanBuilder<'a> {
         let (Some(entries), Some((workload, own_load))) = (entries, load) else {
             return Err(faults.or(()).expect_err("invariant: a part is missing"));
         };
-        let wished = self
-            .wishes
+        let warm_up = self
+            .overrides
             .warm_up
             .map(|time| WarmUpChoice::FixedNs(time.as_nanos() as u64));
-        let warm_up = match (wished.unwrap_or(group.warm_up), &group.search) {
+        let warm_up = match (warm_up.unwrap_or(group.warm_up), &group.search) {
             // A search changes the rate all the time, so nothing ever becomes steady.
             (WarmUpChoice::Steady { least_ns, .. }, Some(_)) => WarmUpChoice::FixedNs(least_ns),
             (warm_up, _) => warm_up,
@@ -140,7 +140,7 @@ impl<'a> PlanBuilder<'a> {
             workload,
             load: group.load.clone().unwrap_or(own_load),
             warm_up,
-            duration_ns: self.wishes.duration.unwrap_or(group.duration).as_nanos() as u64,
+            duration_ns: self.overrides.duration.unwrap_or(group.duration).as_nanos() as u64,
             timeout_ns: group.timeout.as_nanos() as u64,
             search: group.search.clone(),
             rank_by: self.rank_by(group),
@@ -154,9 +154,9 @@ impl<'a> PlanBuilder<'a> {
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
-        let interleaved = self.suite.design_for(self.wishes.design) != Design::Sequence;
-        let wished = interleaved && self.suite.design == Design::Sequence;
-        group.rank_by.filter(|_| !wished)
+        let interleaved = self.suite.design_for(self.overrides.design) != Design::Sequence;
+        let is_overridden = interleaved && self.suite.design == Design::Sequence;
+        group.rank_by.filter(|_| !is_overridden)
     }
 
     fn is_ranked(
@@ -296,7 +296,7 @@ impl<'a> PlanBuilder<'a> {
         planned: &GroupPlan,
         entries: &[Entry],
     ) -> Result<(), ConfigError> {
-        let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
+        let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.overrides.design) else {
             return Ok(());
         };
         let spans = &group.spans;
@@ -332,7 +332,7 @@ impl<'a> PlanBuilder<'a> {
 
     /// Connections are never dropped silently: a plan that the machine cannot hold is rejected.
     fn connections_fit(&self, group: &SuiteGroup, planned: &GroupPlan) -> Result<(), ConfigError> {
-        let Some(machine) = &self.wishes.machine else {
+        let Some(machine) = &self.overrides.machine else {
             return Ok(());
         };
         // Users come and go, so their number is not known before the load.
@@ -427,15 +427,15 @@ fn words(protocols: &[Protocol]) -> String {
     protocols.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-fn wished_services<'a>(
+fn selected_services<'a>(
     catalogue: &'a Catalogue,
-    wishes: &PlanOverrides,
+    overrides: &PlanOverrides,
 ) -> Result<Option<Vec<&'a Service>>, ConfigError> {
-    if wishes.services.is_empty() {
+    if overrides.services.is_empty() {
         return Ok(None);
     }
     let mut found = Vec::new();
-    for pattern in &wishes.services {
+    for pattern in &overrides.services {
         // A bare name on the command line selects every variant of the suite.
         let pattern = if pattern.contains('/') {
             pattern.clone()

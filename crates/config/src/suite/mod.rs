@@ -63,10 +63,10 @@ pub struct Suite {
 
 impl Suite {
     /// The requested design, or else that of the suite. The suite sets length and number of the windows.
-    pub(crate) fn design_for(&self, wished: Option<Design>) -> Design {
-        match wished {
-            Some(wished) if wished == Design::interleaved() => self.interleaved,
-            Some(wished) => wished,
+    pub(crate) fn design_for(&self, requested: Option<Design>) -> Design {
+        match requested {
+            Some(requested) if requested == Design::interleaved() => self.interleaved,
+            Some(requested) => requested,
             None => self.design,
         }
     }

@@ -76,10 +76,10 @@ impl Checkout {
         Catalogue::read(self.0.path())
     }
 
-    pub(crate) fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, ConfigError> {
+    pub(crate) fn plan(&self, overrides: &PlanOverrides) -> Result<Plan, ConfigError> {
         let catalogue = self.catalogue()?;
         let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
-        Plan::of(&catalogue, &suite, wishes)
+        Plan::of(&catalogue, &suite, overrides)
     }
 
     /// The suite as it is read.

@@ -18,8 +18,8 @@ fn plan(text: &str) -> Plan {
     plan_with(text, &PlanOverrides::default())
 }
 
-fn plan_with(text: &str, wishes: &PlanOverrides) -> Plan {
-    Plan::of(&CATALOGUE, &suite(text, None), wishes).unwrap_or_else(|error| panic!("{text}\n{error}"))
+fn plan_with(text: &str, overrides: &PlanOverrides) -> Plan {
+    Plan::of(&CATALOGUE, &suite(text, None), overrides).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
 fn suite(text: &str, profile: Option<&str>) -> Suite {

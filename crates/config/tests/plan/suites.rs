@@ -141,12 +141,12 @@ services = ["go-nethttp", "rust-axum"]
     assert_eq!(fresh.starts(0).len(), 6);
     assert!(shared.expected() < fresh.expected());
     // An interleaved design starts all services of a group again, whatever the suite says.
-    let wishes = PlanOverrides {
+    let overrides = PlanOverrides {
         design: Some(Design::interleaved()),
         ..PlanOverrides::default()
     };
     let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
-    let interleaved = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
+    let interleaved = Plan::of(&catalogue, &suite, &overrides).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(interleaved.starts, Starts::Fresh);
     let as_the_suite_says = Design::Interleaved {
         window_ns: 200_000_000,
@@ -206,11 +206,11 @@ fn what_the_machine_lacks_is_refused() {
             .suite_file(suite)
             .unwrap_or_else(|error| panic!("{error}"));
         let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
-        let wishes = PlanOverrides {
+        let overrides = PlanOverrides {
             machine: Some(machine),
             ..PlanOverrides::default()
         };
-        match Plan::of(&catalogue, &suite, &wishes) {
+        match Plan::of(&catalogue, &suite, &overrides) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         }

@@ -60,12 +60,12 @@ fn the_trials_of_a_workload_stand_next_to_each_other() {
 #[test]
 fn the_seed_decides_the_order() {
     let order = |seed| {
-        let wishes = PlanOverrides {
+        let overrides = PlanOverrides {
             seed,
             rounds: Some(20),
             ..PlanOverrides::default()
         };
-        let plan = Checkout::new().plan(&wishes).expect("a plan");
+        let plan = Checkout::new().plan(&overrides).expect("a plan");
         plan.trials().map(|trial| trial.entry).collect::<Vec<usize>>()
     };
     assert_eq!(order(1), order(1));
@@ -85,19 +85,19 @@ fn a_plan_survives_the_store() {
 }
 
 #[test]
-fn wishes_narrow_the_plan() {
-    let wishes = PlanOverrides {
+fn overrides_narrow_the_plan() {
+    let overrides = PlanOverrides {
         services: vec!["go-two".into()],
         rounds: Some(1),
         ..PlanOverrides::default()
     };
-    assert_eq!(Checkout::new().plan(&wishes).expect("a plan").len(), 2);
-    let wishes = PlanOverrides {
+    assert_eq!(Checkout::new().plan(&overrides).expect("a plan").len(), 2);
+    let overrides = PlanOverrides {
         services: vec!["go-tow".into()],
         ..PlanOverrides::default()
     };
     let error = Checkout::new()
-        .plan(&wishes)
+        .plan(&overrides)
         .expect_err("no such service")
         .to_string();
     assert_eq!(error, "no service `go-tow/*`: did you mean `go-two`?");

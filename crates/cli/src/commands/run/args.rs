@@ -94,7 +94,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// The settings that override those of the suite.
-    pub(super) fn wishes(&self, machine: Machine) -> PlanOverrides {
+    pub(super) fn overrides(&self, machine: Machine) -> PlanOverrides {
         let time = |duration: Option<DurationText>| duration.map(|duration| duration.0);
         PlanOverrides {
             services: self.service.clone(),

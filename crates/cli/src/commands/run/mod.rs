@@ -146,7 +146,7 @@ fn suite_or_resumed_plan(
     let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));
     let file = catalogue.suite_file(&name).map_err(bad_input)?;
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &args.wishes(machine)).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &args.overrides(machine)).map_err(bad_input)?;
     Ok((plan, None))
 }
 
