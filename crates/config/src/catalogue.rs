@@ -78,8 +78,10 @@ impl Catalogue {
             catalogue.backing_services.extend(read.map(|read| (name, read)));
         }
         for (name, folder) in contract_folders {
-            let is_shipped =
-                shipped.is_some_and(|place| has_same_files(&folder, &place.join("contracts").join(&name)));
+            let is_shipped = shipped.is_some_and(|place| {
+                let copy = place.join("contracts").join(&name);
+                folder == copy || has_same_files(&folder, &copy)
+            });
             let read = if is_shipped {
                 Contract::load_shipped(&folder)
             } else {

@@ -125,15 +125,12 @@ fn load_in_words(load: &Load) -> String {
             members,
             ..
         } => {
-            let think = match think_ns {
-                0 => String::new(),
-                ns => format!(", {} between requests", time(*ns)),
-            };
             format!(
-                "closed: {}{}{}{think}",
+                "closed: {}{}{}{}",
                 counted(*connections, "connection"),
                 rooms(*members),
-                in_flight_each(*in_flight)
+                in_flight_each(*in_flight),
+                between_requests(*think_ns)
             )
         }
         Load::Open {
@@ -155,16 +152,20 @@ fn load_in_words(load: &Load) -> String {
             think_ns,
             ..
         } => {
-            let think = match think_ns {
-                0 => String::new(),
-                ns => format!(", {} between requests", time(*ns)),
-            };
             format!(
-                "users: {}, {} each{think}",
+                "users: {}, {} each{}",
                 arrival_in_words(arrival),
-                counted(*requests_per_user, "request")
+                counted(*requests_per_user, "request"),
+                between_requests(*think_ns)
             )
         }
+    }
+}
+
+fn between_requests(think_ns: u64) -> String {
+    match think_ns {
+        0 => String::new(),
+        ns => format!(", {} between requests", time(ns)),
     }
 }
 
