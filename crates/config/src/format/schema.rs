@@ -26,8 +26,8 @@ pub(crate) const MISPLACED: &str = "x-misplaced";
 
 static DERIVED: Mutex<BTreeMap<&'static str, Arc<Value>>> = Mutex::new(BTreeMap::new());
 
-/// The schema of a type in draft 7, with prony's extensions. It is derived once.
-pub(crate) fn of<T: JsonSchema>() -> Arc<Value> {
+/// The schema of a type in draft 7 with prony's extensions: former names of keys, texts for messages. It is derived once.
+pub fn extended<T: JsonSchema>() -> Arc<Value> {
     let mut derived = DERIVED.lock().unwrap_or_else(PoisonError::into_inner);
     let schema = derived.entry(type_name::<T>()).or_insert_with(|| {
         let settings = SchemaSettings::draft07();
@@ -36,11 +36,6 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<Value> {
         Arc::new(schema)
     });
     Arc::clone(schema)
-}
-
-/// The schema of a type with prony's extensions: former names of keys, texts for messages.
-pub fn extended<T: JsonSchema>() -> Arc<Value> {
-    of::<T>()
 }
 
 /// The schema of a kind of file for editors: draft 7, with former names as deprecated properties.

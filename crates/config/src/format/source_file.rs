@@ -38,7 +38,7 @@ impl SourceFile {
     /// The values of the file. All errors that can be told without knowing what the values mean are reported together.
     pub fn parse<T: DeserializeOwned + JsonSchema>(&self, kind: FileKind) -> Result<T, ConfigError> {
         let mut tree = self.tree()?;
-        let schema = schema::of::<T>();
+        let schema = schema::extended::<T>();
         if self.format_of(tree.get_ref())? == 0 {
             upgrade::upgrade(kind, tree.get_mut(), Some(&schema));
         }

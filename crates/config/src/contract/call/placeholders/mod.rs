@@ -1,14 +1,21 @@
 //! Fills the placeholders of a call: resolves names, and inserts each value as its place requires.
 
+mod context;
+mod formula;
+mod slots;
+
+pub(crate) use context::Context;
+pub(crate) use slots::Slots;
+
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::source::{DrawnSource, SourceToml, text_of};
 use crate::contract::template::{Builder, constant};
 use crate::format::suggestion::{nearest, suggest};
-use crate::format::template::{Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, parse};
+use crate::format::template::{Form, Name, NamePart, Piece, Reference, TemplateError, parse};
 use crate::format::{Spanned, SpannedValue, TomlValue};
-use prony_load::formula::{Formula, Names};
-use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template, escape};
+use prony_load::formula::Formula;
+use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,106 +46,6 @@ impl BoundValue {
 
 /// The values of placeholders, by name.
 pub(crate) type Bindings = BTreeMap<String, BoundValue>;
-
-/// The slots of captured values: one for each value and encoding that a request or expectation uses.
-#[derive(Debug, Default)]
-pub(crate) struct Slots(RefCell<Vec<(String, Encoding)>>);
-
-impl Slots {
-    /// The slot of a value in an encoding.
-    pub(crate) fn slot(&self, name: &str, encoding: Encoding) -> usize {
-        let mut all = self.0.borrow_mut();
-        let found = all
-            .iter()
-            .position(|(known, as_known)| known == name && *as_known == encoding);
-        found.unwrap_or_else(|| {
-            all.push((name.to_owned(), encoding));
-            all.len() - 1
-        })
-    }
-
-    /// The slots of a value, with their encodings. A value that nothing uses is still captured once, since a reply without it is
-    /// wrong.
-    pub(crate) fn of(&self, name: &str) -> Vec<(usize, Encoding)> {
-        let found: Vec<_> = self
-            .0
-            .borrow()
-            .iter()
-            .enumerate()
-            .filter(|(_, (known, _))| known == name)
-            .map(|(slot, (_, encoding))| (slot, *encoding))
-            .collect();
-        if found.is_empty() {
-            return vec![(self.slot(name, Encoding::Body), Encoding::Body)];
-        }
-        found
-    }
-
-    /// The name of the value in a slot.
-    pub(crate) fn name(&self, slot: usize) -> String {
-        let all = self.0.borrow();
-        all.get(slot).map(|(name, _)| name.clone()).unwrap_or_default()
-    }
-}
-
-/// Where a value is inserted, which decides how it is escaped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Context {
-    Header,
-    Path,
-    Query,
-    /// Between the quotes of JSON.
-    JsonString,
-    /// A text without a syntax of its own.
-    Text,
-}
-
-impl Context {
-    const fn encoding(self, form: Form) -> Encoding {
-        match (self, form) {
-            (Self::Path | Self::Query | Self::Header, Form::Raw) | (Self::Header, _) => Encoding::Text,
-            (_, Form::Raw) | (Self::Text, _) => Encoding::Body,
-            (Self::Path, _) => Encoding::Path,
-            (Self::Query, _) => Encoding::Query,
-            (Self::JsonString, _) => Encoding::JsonString,
-        }
-    }
-
-    fn escaped(self, text: &str, form: Form) -> Result<String, String> {
-        Ok(match self {
-            Self::Header => {
-                if text
-                    .chars()
-                    .any(|letter| letter.is_ascii_control() && letter != '\t')
-                {
-                    return Err(format!(
-                        "the value \"{}\" has a control character, which a header cannot hold",
-                        text.escape_debug()
-                    ));
-                }
-                text.to_owned()
-            }
-            Self::Path | Self::Query if form == Form::Raw => {
-                if let Some(wrong) = text
-                    .chars()
-                    .find(|letter| letter.is_ascii_control() || *letter == ' ')
-                {
-                    return Err(format!(
-                        "the value \"{}\" has `{}`, which a path cannot hold as it is",
-                        text.escape_debug(),
-                        wrong.escape_debug()
-                    ));
-                }
-                text.to_owned()
-            }
-            _ if form == Form::Raw => text.to_owned(),
-            Self::Path => escape::path(text.as_bytes()),
-            Self::Query => escape::query(text.as_bytes()),
-            Self::JsonString => escape::json_string(text),
-            Self::Text => text.to_owned(),
-        })
-    }
-}
 
 /// Where a text goes, and how.
 #[derive(Clone, Copy)]
@@ -737,84 +644,6 @@ impl<'a> PlaceholderValues<'a> {
         Ok(full)
     }
 
-    /// The part of a template for a formula.
-    fn formula(
-        &self,
-        formula: &FormulaText,
-        context: Context,
-        has_items: bool,
-    ) -> Result<Part, TemplateError> {
-        let scope = FormulaScope {
-            values: self,
-            context,
-            has_items,
-        };
-        let names = Names {
-            formula: &|name| scope.number(name),
-            words: &|name| scope.words(name),
-        };
-        let parsed = Formula::parse(&formula.text, &names).map_err(|error| {
-            let start = formula.range.start + 2;
-            let range = start + error.range.start..start + error.range.end.max(error.range.start + 1);
-            let range = range.start.min(formula.range.end - 1)..range.end.min(formula.range.end);
-            let is_entry = formula
-                .text
-                .get(error.range.end..)
-                .is_some_and(|rest| rest.trim_start().starts_with('['));
-            match &error.name {
-                Some(name) => {
-                    let (message, help) = self.unknown_in_formula(name, is_entry, error.message);
-                    TemplateError::new(range, message, Some(help))
-                }
-                None => TemplateError::new(range, error.message, None),
-            }
-        })?;
-        Ok(match parsed.constant() {
-            Some(number) => Part::Literal(Bytes::from(number.to_string().as_str())),
-            None => Part::Formula(parsed),
-        })
-    }
-
-    /// What is wrong with a name that a formula cannot use, and what to do. `is_entry`: it is followed by an index.
-    fn unknown_in_formula(&self, name: &str, is_entry: bool, message: String) -> (String, String) {
-        let words = || self.contract.written.words.keys().map(String::as_str);
-        if is_entry {
-            let help = nearest(words(), name);
-            let help = help.map(|near| format!("did you mean `{near}`?"));
-            return (
-                message,
-                help.unwrap_or_else(|| format!("add it to `[words]`: `{name} = [\"…\"]`")),
-            );
-        }
-        let near = nearest(self.names().chain(words()).filter(|known| *known != name), name);
-        match (name, self.find(name)) {
-            ("i", None) => (
-                message,
-                "`i` is the number of an item: only lists, streams and messages have it".to_owned(),
-            ),
-            ("null", None) => (
-                "`{= null}` within a text".to_owned(),
-                "a text that is nothing else is null".to_owned(),
-            ),
-            (_, Some(Resolved::Fact { .. })) => (
-                format!("`{name}` differs between requests"),
-                "a formula cannot use it".to_owned(),
-            ),
-            (_, Some(_)) => (
-                format!("`{name}` is not always a whole number"),
-                "a formula computes with whole numbers".to_owned(),
-            ),
-            (_, None) if words().any(|known| known == name) => (
-                format!("`{name}` is a word list"),
-                format!("write `{name}[i]` for an entry"),
-            ),
-            (_, None) => {
-                let help = near.map(|near| format!("did you mean `{near}`?"));
-                (message, help.unwrap_or_else(|| format!("give `with.{name} = …`")))
-            }
-        }
-    }
-
     /// The part for a value that differs between requests.
     fn parameter(&self, name: &str, source: Source) -> Part {
         let Some(parameters) = self.parameters else {
@@ -934,55 +763,5 @@ fn inside(reference: &Reference, error: ConfigError) -> TemplateError {
     TemplateError {
         inside: Some(Box::new(error)),
         ..TemplateError::new(reference.range.clone(), String::new(), None)
-    }
-}
-
-/// The names that a formula may use.
-struct FormulaScope<'a> {
-    values: &'a PlaceholderValues<'a>,
-    context: Context,
-    has_items: bool,
-}
-
-impl FormulaScope<'_> {
-    fn number(&self, name: &str) -> Option<Formula> {
-        if name == "i" && self.has_items && !self.values.bindings.contains_key("i") {
-            return Some(Formula::Item);
-        }
-        let whole = |value: &Value| match value {
-            Value::Number(number) => number.as_i64(),
-            Value::String(text) => text.parse().ok(),
-            _ => None,
-        };
-        let index = |part: Part| match part {
-            Part::Value(index) => Some(Formula::Value(index)),
-            _ => None,
-        };
-        match self.values.find(name)? {
-            Resolved::Known(value) => whole(value).map(Formula::Number),
-            Resolved::Constant(value) => whole(&value.get_ref().to_json()).map(Formula::Number),
-            Resolved::Drawn(DrawnSource::Digits { is_number: false, .. }) => None,
-            Resolved::Drawn(drawn) => {
-                let source = source_of(drawn, |value| match whole(value) {
-                    Some(number) => Ok(number.to_string()),
-                    None => Err(String::new()),
-                });
-                index(self.values.parameter(name, source.ok()?))
-            }
-            Resolved::Captured => index(self.values.captured(name, Encoding::Text)),
-            Resolved::Fact {
-                part: Part::Literal(bytes),
-                is_text: false,
-            } => whole(&String::from_utf8_lossy(bytes.as_slice()).into()).map(Formula::Number),
-            Resolved::Fact { .. } => None,
-        }
-    }
-
-    fn words(&self, name: &str) -> Option<Vec<String>> {
-        let words = self.values.contract.written.words.get(name)?;
-        words
-            .iter()
-            .map(|word| self.context.escaped(word, Form::Typed).ok())
-            .collect()
     }
 }
