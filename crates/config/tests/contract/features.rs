@@ -57,6 +57,14 @@ call = [
     { operation = "other" },
 ]
 
+[[case]]
+name = "captured otherwise"
+call = [
+    { operation = "create", capture = { last = { json = "/id" } } },
+    { http = "GET /items/{last}", expect = { status = 200 } },
+    { operation = "other" },
+]
+
 [workload.chain]
 sequence = [{ operation = "get", times = 2 }, { operation = "other" }, { operation = "other", with = { id = 5 } }]
 load = { kind = "closed", connections = 1 }
@@ -172,6 +180,10 @@ fn an_expectation_with_the_same_status_captures_the_same() {
         session.judge_json(5, &json!({ "id": "a b" })),
         Err("captured id (json:/next)".to_owned())
     );
+    // A `capture` of the call replaces that of its operation.
+    let own = case(&contract, "captured otherwise");
+    let own_names: [&[&str]; 4] = [&["token"], &["last"], &[], &[]];
+    assert_eq!(names(&own), own_names);
     // A reply with another status is an error without the values.
     let refused = case(&contract, "refused");
     assert!(names(&refused)[1].is_empty());

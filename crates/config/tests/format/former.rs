@@ -4,6 +4,7 @@ use prony_config::contract::Contract;
 use prony_config::format::{FileKind, SourceFile, upgraded};
 use prony_config::schemas;
 use prony_config::{Catalogue, Plan, PlanOverrides, Suite};
+use prony_load::Protocol;
 use std::path::{Path, PathBuf};
 
 fn repository() -> PathBuf {
@@ -212,6 +213,14 @@ name = "twice"
 deliver = "one_packet"
 calls = [{ operation = "list" }, { operation = "list", expect = { fibonacci = "{offset}" } }]
 
+[[case]]
+name = "captured otherwise"
+calls = [
+    { operation = "create" },
+    { operation = "create", expect = { status = 201, take = { last = "json:/id" } } },
+    { http = "GET /pair/{user}/{last}", expect = { status = 200 } },
+]
+
 [workload.all]
 summary = "All."
 mix = [{ operation = "list" }]
@@ -250,6 +259,23 @@ fn former_notations_become_the_current_ones() {
     };
     let (old, new) = (folder(FORMER), folder(&text));
     assert_eq!(meaning(&old), meaning(&new));
+    for contract in [&old, &new] {
+        let cases = contract.cases(Protocol::Http1, 1);
+        let case = cases.iter().find(|case| case.name == "captured otherwise");
+        let captured: Vec<Vec<&str>> = case
+            .into_iter()
+            .flat_map(|case| &case.exchanges)
+            .map(|exchange| {
+                exchange
+                    .expect
+                    .take
+                    .iter()
+                    .map(|take| take.name.as_str())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(captured, [vec!["user"], vec!["last"], Vec::new()]);
+    }
     let again = SourceFile::new(Path::new("contract.toml"), text.as_str());
     let again = upgraded(FileKind::Contract, &schema, &again).expect("right");
     assert_eq!(again, None, "it is current");

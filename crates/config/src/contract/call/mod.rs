@@ -139,12 +139,9 @@ fn complete(own: &mut CallToml, base: CallToml) {
         }
         (own, base) => own.or(base),
     };
-    own.capture = match (own.capture.take(), base.capture) {
-        (Some(own), _) if own.is_empty() || is_other => Some(own),
-        (None, _) if is_other => None,
-        (Some(own), Some(base)) => Some(base.into_iter().chain(own).collect()),
-        (own, base) => own.or(base),
-    };
+    if own.capture.is_none() && !is_other {
+        own.capture = base.capture;
+    }
     if !own_body {
         (own.json, own.text, own.file) = (base.json, base.text, base.file);
         own.generated = base.generated;

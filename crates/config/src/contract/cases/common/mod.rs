@@ -255,7 +255,6 @@ impl ExchangeGenerator<'_> {
         let mut exchanges = Vec::new();
         for call in calls {
             let (before, right) = self.one(call)?;
-            exchanges.extend(before);
             let pattern = call
                 .written
                 .http
@@ -269,12 +268,16 @@ impl ExchangeGenerator<'_> {
                 let mut wrong = right.clone();
                 method.clone_into(&mut wrong.request.method);
                 if method == "POST" {
-                    wrong.request.headers.push(Header {
+                    let headers = &mut wrong.request.headers;
+                    headers.retain(|header| !header.name.eq_ignore_ascii_case("content-type"));
+                    headers.push(Header {
                         name: "Content-Type".into(),
                         value: Template::literal("text/plain"),
                     });
                     wrong.request.body = Body::Bytes(Template::literal("a body"));
                 }
+                // What the call needs may permit it only once.
+                exchanges.extend(before.iter().cloned());
                 exchanges.extend([refused(wrong, &[404, 405]), right.clone()]);
             }
         }
@@ -307,7 +310,14 @@ fn path_of(exchange: &Exchange) -> String {
 
 /// The exchange, expecting only one of these status codes.
 fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
-    exchange.label = format!("{} {}", exchange.request.method, path_of(&exchange));
+    let path = if exchange.request.path.is_constant() {
+        path_of(&exchange)
+    } else {
+        // The label names captured values.
+        let label = exchange.label.split_once(' ');
+        label.map_or_else(String::new, |(_, path)| path.to_owned())
+    };
+    exchange.label = format!("{} {path}", exchange.request.method);
     exchange.expect = Expectation {
         status: status.to_vec(),
         ..Expectation::default()
