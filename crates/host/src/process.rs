@@ -2,6 +2,7 @@
 
 use crate::Cpus;
 use crate::container::Container;
+use crate::inherited::InheritedVariables;
 use prony_records::{ResourceSample, Resources};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +21,13 @@ pub struct ProcessSpec {
     pub container: Option<Container>,
     /// The working directory.
     pub folder: PathBuf,
+    /// The variables that it inherits from prony's environment on its host. A container inherits none.
+    #[serde(default)]
+    pub inherited: InheritedVariables,
+    /// Whether HOME is an empty folder, which is removed when everything has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub empty_home: bool,
+    /// Variables of its own. They take precedence over inherited ones.
     pub environment: BTreeMap<String, String>,
     /// CPUs that it may use; empty: all.
     pub cpus: Cpus,

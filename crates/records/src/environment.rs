@@ -1,7 +1,7 @@
 //! The environment of a run: machine, system, versions, hosts.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The environment of a run. `None` means that this machine does not provide the value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Environment {
     /// Mitigations of CPU vulnerabilities, by vulnerability.
     #[serde(default)]
     pub mitigations: BTreeMap<String, String>,
+    /// The variables that prony was started with, as far as builds and services depend on them.
+    #[serde(default, skip_serializing_if = "CallerVariables::is_empty")]
+    pub variables: CallerVariables,
     /// Versions of the toolchains and runtimes used, by name.
     #[serde(default)]
     pub runtimes: BTreeMap<String, String>,
@@ -49,6 +52,26 @@ pub struct Environment {
     /// Network between different hosts of the testbed, measured before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<TestbedLink>,
+}
+
+/// The variables that prony was started with on a host, as far as they matter to builds and services there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallerVariables {
+    /// Those that can change what a service does, such as the locale, with their values.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+    /// The names of those that builds and services inherit. Values may be secret.
+    #[serde(default)]
+    pub inherited: BTreeSet<String>,
+    /// The names of those that are known to change what runtimes do, but are not inherited.
+    #[serde(default)]
+    pub withheld: BTreeSet<String>,
+}
+
+impl CallerVariables {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Measured network between two hosts of a testbed.

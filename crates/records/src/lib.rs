@@ -27,7 +27,7 @@ mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
 pub use backing_service::{BackingUsage, ConnectionSamples};
-pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
+pub use environment::{CallerVariables, Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};

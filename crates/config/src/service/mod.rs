@@ -58,6 +58,8 @@ pub struct Service {
     pub reached: ServiceOrigin,
     /// Added to the environment of build and run.
     pub env: BTreeMap<String, String>,
+    /// Variables of the caller's environment that build and run inherit in addition to the usual ones.
+    pub pass: Vec<String>,
     /// The longest time until it is ready.
     pub start_timeout: Duration,
     /// Files from elsewhere in the checkout that are copied into the build folder: source by destination.
@@ -199,8 +201,9 @@ impl Variant<'_> {
         let contracts = faults.keep(self.contracts());
         let toolchains = faults.keep(self.requirements());
         let copies = faults.keep(self.copies());
-        let (Some(reached), Some(contracts), Some(toolchains), Some(copies)) =
-            (reached, contracts, toolchains, copies)
+        let pass = faults.keep(self.passed());
+        let (Some(reached), Some(contracts), Some(toolchains), Some(copies), Some(pass)) =
+            (reached, contracts, toolchains, copies, pass)
         else {
             return Err(faults.into_error());
         };
@@ -233,6 +236,7 @@ impl Variant<'_> {
                 ServiceOrigin::Image(_) | ServiceOrigin::There(_) => Vec::new(),
             },
             env,
+            pass,
             start_timeout: match (self.find(|keys| keys.start_timeout), &reached) {
                 (Some(written), _) => written.0,
                 (None, ServiceOrigin::There(_)) => EXTERNAL_START_TIMEOUT,
@@ -304,6 +308,25 @@ impl Variant<'_> {
             faults.keep::<()>(Err(error));
         }
         faults.or(requirements)
+    }
+
+    /// The variables that it inherits.
+    fn passed(&self) -> Result<Vec<String>, ConfigError> {
+        let written = self.find(|keys| keys.pass.clone()).unwrap_or_default();
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && !name.starts_with(|first: char| first.is_ascii_digit())
+                && name
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        let mut faults = Faults::default();
+        for name in written.iter().filter(|name| !is_name(name.get_ref())) {
+            let message = format!("`{}` is not the name of a variable", name.get_ref());
+            let help = "give names alone, such as `pass = [\"MY_TOKEN\"]`; set values in `[env]`";
+            faults.keep::<()>(Err(self.source.invalid_with(name.span(), message, help)));
+        }
+        faults.or(written.into_iter().map(Spanned::into_inner).collect())
     }
 
     /// How it runs, according to the variant or else the file.

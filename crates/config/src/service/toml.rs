@@ -70,6 +70,8 @@ pub(super) struct Keys {
     pub(super) insecure: Option<Spanned<bool>>,
     /// Variables of the environment of build and run.
     pub(super) env: Option<BTreeMap<String, String>>,
+    /// Variables of the caller's environment that build and run inherit. They inherit few others.
+    pub(super) pass: Option<Vec<Spanned<String>>>,
     /// The longest time until the service is ready. Default: 30 s, and 3 s for one that runs already.
     pub(super) start_timeout: Option<DurationText>,
     /// Files from elsewhere in the project: path in the build folder = path from the root of the project.

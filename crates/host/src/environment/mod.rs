@@ -31,6 +31,7 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         load_average: machine::load_average(),
         open_files_limit: getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft),
         mitigations: machine::mitigations(),
+        variables: crate::inherited::record(),
         ..Environment::default()
     };
     let checks = findings::MachineChecks {

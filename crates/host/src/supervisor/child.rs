@@ -1,5 +1,6 @@
 //! Starts the process: its group, its CPUs, its limits, its log.
 
+use super::home::EmptyHome;
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
@@ -16,6 +17,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -35,6 +37,8 @@ pub(super) struct Child {
     pub(super) warnings: Vec<Warning>,
     /// The address at which it is reachable, if it has its own network.
     pub(super) address: Option<String>,
+    /// Its home folder, if it has one of its own.
+    pub(super) home: Option<EmptyHome>,
 }
 
 /// Why a process could not be started.
@@ -58,11 +62,24 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     let mut warnings = judge(problems, spec.isolation)?;
     let doors = group.as_mut().map(Group::doors).unwrap_or_default();
     let cable = cable(spec)?;
-    let spawned = match spawn(start, doors, pipes.as_ref(), cable.as_ref()) {
+    let home = spec.empty_home.then(EmptyHome::make).transpose();
+    let home = home.map_err(|error| SpawnError {
+        reason: format!(
+            "cannot create a home folder in {}: {error}; free disk space, or set TMPDIR to a folder that is writable",
+            std::env::temp_dir().display()
+        ),
+        isolation: false,
+    })?;
+    let inherits = Inherits {
+        pipes: pipes.as_ref(),
+        network: cable.as_ref(),
+        home: home.as_ref().map(EmptyHome::path),
+    };
+    let spawned = match spawn(start, doors, &inherits) {
         Err(error) if group.is_some() && is_denied(&error) => {
             group = None;
             warnings.extend(judge(Problem::without_group(&spec.limits), spec.isolation)?);
-            spawn(start, Vec::new(), pipes.as_ref(), cable.as_ref())
+            spawn(start, Vec::new(), &inherits)
         }
         spawned => spawned,
     };
@@ -77,6 +94,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         group,
         warnings,
         address: cable.map(|cable| cable.address.to_string()),
+        home,
     })
 }
 
@@ -135,13 +153,17 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
 
 pub(super) type ChildHandle = (i32, Instant, OwnedFd);
 
-/// Starts the command of a spec, in a control group and in a network namespace if given.
-pub(super) fn spawn(
-    start: &Start,
-    doors: Vec<File>,
-    pipes: Option<&(OwnedFd, OwnedFd)>,
-    cable: Option<&VirtualLink>,
-) -> io::Result<ChildHandle> {
+/// What a process gets from its supervisor.
+#[derive(Default)]
+pub(super) struct Inherits<'a> {
+    /// Its standard input and output.
+    pub(super) pipes: Option<&'a (OwnedFd, OwnedFd)>,
+    pub(super) network: Option<&'a VirtualLink>,
+    pub(super) home: Option<&'a Path>,
+}
+
+/// Starts the command of a spec, in a control group if given.
+pub(super) fn spawn(start: &Start, doors: Vec<File>, inherits: &Inherits<'_>) -> io::Result<ChildHandle> {
     let spec = &start.spec;
     let (program, arguments) = spec
         .command
@@ -152,9 +174,12 @@ pub(super) fn spawn(
     command
         .args(arguments)
         .current_dir(&spec.folder)
+        .env_clear()
+        .envs(spec.inherited.values())
+        .envs(inherits.home.map(|home| ("HOME", home)))
         .envs(&spec.environment)
         .env(TREE, start.tree.to_string());
-    match pipes {
+    match inherits.pipes {
         Some((input, output)) => command.stdin(input.try_clone()?).stdout(output.try_clone()?),
         None => command.stdin(Stdio::null()).stdout(write.try_clone()?),
     };
@@ -162,7 +187,7 @@ pub(super) fn spawn(
     let supervisor = getpid();
     let cpus = affinity(&spec.cpus)?;
     let limits = spec.limits;
-    let network = cable.map(VirtualLink::door).transpose()?;
+    let network = inherits.network.map(VirtualLink::door).transpose()?;
     // SAFETY: between fork and exec it makes system calls only: no allocation, no lock.
     unsafe {
         command.pre_exec(move || {

@@ -6,6 +6,7 @@
 mod attached;
 mod child;
 mod container;
+mod home;
 mod log;
 mod protocol;
 mod reaper;

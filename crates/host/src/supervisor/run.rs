@@ -4,6 +4,7 @@ use super::attached;
 use super::child::Child;
 
 use super::container::{self, ContainerGuard};
+use super::home::EmptyHome;
 use super::log::Log;
 use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
 use super::reaper::{
@@ -49,6 +50,7 @@ pub(super) struct Supervisor {
     flush_at: Option<Instant>,
     written: HashMap<i32, u64>,
     machine_oom_kills: u64,
+    home: Option<EmptyHome>,
 }
 
 impl Supervisor {
@@ -86,6 +88,7 @@ impl Supervisor {
             childless: false,
             written: HashMap::new(),
             machine_oom_kills: machine_oom_kills(),
+            home: child.home,
             spec,
         }
     }
@@ -356,6 +359,7 @@ impl Supervisor {
             let pid = self.pid;
             contained.remove(|| reap(pid).childless);
         }
+        self.home = None;
         // Processes stuck in the kernel are abandoned.
         self.childless = true;
         say(&SupervisorEvent::Stopped(ending));

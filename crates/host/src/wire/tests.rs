@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    AttachSpec, AttachTarget, Cpus, ExitReport, Isolation, KillReason, Limits, MachineUsage, ProcessSpec,
-    Stdio, Topology,
+    AttachSpec, AttachTarget, Cpus, ExitReport, InheritedVariables, Isolation, KillReason, Limits,
+    MachineUsage, ProcessSpec, Stdio, Topology,
 };
 use proptest::prelude::*;
 use serde::Serialize;
@@ -305,6 +305,8 @@ fn spec() -> ProcessSpec {
         container: None,
         command: vec!["./server".to_owned(), "--port".to_owned()],
         folder: "build".into(),
+        inherited: InheritedVariables::Named(vec!["PATH".to_owned(), "LC_*".to_owned()]),
+        empty_home: true,
         environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),
         cpus: Cpus::from(vec![2, 3]),
         supervisor_cpus: Cpus::default(),

@@ -9,7 +9,7 @@ use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_config::{BackingDefinition as Definition, StopSignal};
-use prony_host::{HostError, Limits, ProcessSpec, RolePlacement};
+use prony_host::{HostError, InheritedVariables, Limits, ProcessSpec, RolePlacement};
 use prony_records::TrialStage;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -190,6 +190,8 @@ impl Recipe {
             name: self.label(),
             command: words.into_iter().chain(arguments).collect(),
             folder: there.logs.clone(),
+            inherited: InheritedVariables::of_services(&[]),
+            empty_home: true,
             environment: all,
             cpus: self.placement.cpus.clone(),
             supervisor_cpus: self.placement.keepers.clone(),

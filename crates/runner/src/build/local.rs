@@ -6,7 +6,7 @@ use super::{BuildOutput, Builder, MARK, Tools};
 use crate::script::{ScriptExit, until_ended};
 use crate::{Failure, Progress};
 use prony_config::{Service, ServiceOrigin};
-use prony_host::ProcessSpec;
+use prony_host::{InheritedVariables, ProcessSpec};
 use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -196,6 +196,7 @@ fn query_machine(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
         name: "the query of the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),
         folder: there.member.logs.clone(),
+        inherited: InheritedVariables::of_services(&[]),
         log: there.member.logs.join("library.log"),
         log_bytes: LOG_BYTES,
         grace: GRACE,

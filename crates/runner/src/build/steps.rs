@@ -4,7 +4,7 @@ use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
 use crate::script::{ScriptExit, until_ended};
 use prony_config::Service;
-use prony_host::{ExitReport, ProcessSpec};
+use prony_host::{ExitReport, InheritedVariables, ProcessSpec};
 use prony_records::{Exclusion, TrialStage};
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,6 +129,7 @@ impl<'a> Step<'a> {
             name: format!("the build of {}", self.service.label()),
             command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
             folder: self.folder.to_owned(),
+            inherited: InheritedVariables::of_builds(&self.service.pass),
             environment: self.environment.clone(),
             log: self.builder.folders.logs.join(format!("build-{name}.{log}.log")),
             log_bytes: LOG_BYTES,

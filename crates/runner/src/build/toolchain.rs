@@ -1,6 +1,7 @@
 //! Finds toolchains on this machine.
 
 use prony_config::{System, Toolchain, Version};
+use prony_host::InheritedVariables;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -103,6 +104,8 @@ fn command_line(command: &str, cache: &Path) -> Command {
     shell
         .args(["-c", command])
         .stdin(Stdio::null())
+        .env_clear()
+        .envs(InheritedVariables::of_builds(&[]).values())
         .env("PRONY_CACHE", cache);
     shell
 }

@@ -11,7 +11,7 @@ use crate::trial::Trial;
 use crate::{BuildOutput, Failure};
 use prony_config::contract::Contract;
 use prony_config::{Address, Service, ServiceOrigin};
-use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
+use prony_host::{HostError, InheritedVariables, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
 use prony_records::TrialStage;
 use std::collections::BTreeMap;
@@ -185,6 +185,11 @@ fn spec_of(
         },
         container: start.built.container.clone(),
         folder: start.built.folder.clone(),
+        inherited: match &start.built.container {
+            None => InheritedVariables::of_services(&service.pass),
+            Some(_) => InheritedVariables::Named(service.pass.clone()),
+        },
+        empty_home: true,
         environment,
         cpus: placement.service.cpus.clone(),
         supervisor_cpus: placement.service.keepers.clone(),

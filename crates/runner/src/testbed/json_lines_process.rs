@@ -1,7 +1,7 @@
 //! A prony process on a host of a testbed that exchanges lines of JSON over its standard streams.
 
 use crate::testbed::Member;
-use prony_host::{HostError, Process, ProcessSpec, RolePlacement, Stdio};
+use prony_host::{HostError, InheritedVariables, Process, ProcessSpec, RolePlacement, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -63,6 +63,7 @@ impl JsonLinesProcess {
             name: task.name.to_owned(),
             command: member.prony(task.arguments),
             folder: task.folder.map_or_else(|| member.logs.clone(), PathBuf::from),
+            inherited: InheritedVariables::All,
             cpus: place.cpus,
             supervisor_cpus: place.keepers,
             stdio: Stdio::Piped,

@@ -208,6 +208,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         build: vec!["true".to_owned()],
         reached: prony_config::ServiceOrigin::Run(format!("exec {TOY} serve {behaviour}")),
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
+        pass: Vec::new(),
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),
         copies: BTreeMap::new(),

@@ -98,6 +98,11 @@ pub(super) fn create_line(
     if let Some(bytes) = spec.limits.disk_bytes {
         give("--ulimit", format!("fsize={bytes}:{bytes}"));
     }
+    for (key, value) in spec.inherited.values() {
+        if let (Ok(key), Ok(value)) = (key.into_string(), value.into_string()) {
+            give("--env", format!("{key}={value}"));
+        }
+    }
     for (key, value) in &spec.environment {
         give("--env", format!("{key}={value}"));
     }

@@ -7,13 +7,13 @@
 mod create;
 
 use self::create::{create_line, powers, signal_of};
-use super::child::{Child, SpawnError, affinity, cable, judge, spawn};
+use super::child::{Child, Inherits, SpawnError, affinity, cable, judge, spawn};
 use super::protocol::Start;
 use super::usage::{Probe, tick_ns};
 use crate::cgroup::{Group, Problem};
 use crate::container::{Engine, EngineKind, last_words, remove};
 use crate::tree::{descendants, lives, stat_field};
-use crate::{Container, Cpus, ExitReport, Isolation, Limits, ProcessSpec};
+use crate::{Container, Cpus, ExitReport, InheritedVariables, Isolation, Limits, ProcessSpec};
 use nix::errno::Errno;
 use nix::sched::{sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
@@ -96,7 +96,11 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         spec: made.client(spec),
         ..start.clone()
     };
-    let spawned = spawn(&client, Vec::new(), None, cable.as_ref());
+    let inherits = Inherits {
+        network: cable.as_ref(),
+        ..Inherits::default()
+    };
+    let spawned = spawn(&client, Vec::new(), &inherits);
     let (pid, started, output) = spawned.map_err(|error| {
         refused(
             &format!("cannot run `{}`: {error}", engine.program.display()),
@@ -111,6 +115,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         group: None,
         warnings: Vec::new(),
         address: cable.map(|cable| cable.address.to_string()),
+        home: None,
     };
     if let Some(first) = made.first {
         made.end = end_of(first);
@@ -166,6 +171,7 @@ impl ContainerGuard {
     fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
         ProcessSpec {
             command: self.engine.line(&["start", "--attach", &self.name]),
+            inherited: InheritedVariables::All,
             environment: std::collections::BTreeMap::new(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
