@@ -12,13 +12,14 @@ pub enum Part {
     Source,
     /// The build commands or image file, and the toolchains they require.
     Recipe,
-    /// The tools that build and run it. Users that compare only pinned tools use those whose version the project pins.
+    /// The tools that build and run it, and the environment variables that configure them. The ledger has only those whose
+    /// version the project pins.
     Tools,
     /// Architecture, C library and the absolute path of the build.
     Platform,
     /// How it is started: command, environment variables, protocols, timeouts.
     Run,
-    /// The environment variables that builds and services inherit.
+    /// The environment variables that services inherit.
     Environment,
     /// The backing services and their settings.
     Backing,
@@ -29,6 +30,33 @@ pub enum Part {
 }
 
 impl Part {
+    /// All parts.
+    pub const ALL: &[Self] = &[
+        Self::Source,
+        Self::Recipe,
+        Self::Tools,
+        Self::Platform,
+        Self::Run,
+        Self::Environment,
+        Self::Backing,
+        Self::Contract,
+        Self::Prony,
+    ];
+
+    /// The parts that decide what a build contains.
+    pub const BUILD: &[Self] = &[Self::Source, Self::Recipe, Self::Tools, Self::Platform];
+
+    /// The parts that must be equal for two runs to be compared. Sources may differ: they are what is compared. What else the
+    /// platform says, and the version of prony, are conditions of a run.
+    pub const COMPARISON: &[Self] = &[
+        Self::Recipe,
+        Self::Tools,
+        Self::Run,
+        Self::Environment,
+        Self::Backing,
+        Self::Contract,
+    ];
+
     /// The parts that decide whether a variant passes its check and its load. Parts that differ from machine to machine, and
     /// prony itself, are left out.
     pub const LEDGER: &[Self] = &[Self::Source, Self::Recipe, Self::Tools, Self::Run, Self::Contract];
@@ -45,6 +73,23 @@ impl Part {
             Self::Backing => "backing",
             Self::Contract => "contract",
             Self::Prony => "prony",
+        }
+    }
+}
+
+impl Part {
+    /// What it is of a service, for messages.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Source => "source files",
+            Self::Recipe => "build commands",
+            Self::Tools => "tools",
+            Self::Platform => "platform and place of the build",
+            Self::Run => "start command and its settings",
+            Self::Environment => "environment variables",
+            Self::Backing => "backing services",
+            Self::Contract => "contract and load",
+            Self::Prony => "program of prony",
         }
     }
 }
@@ -67,6 +112,11 @@ impl Fingerprint {
     /// The digest of a part; `None` if unknown.
     pub fn part(&self, part: Part) -> Option<&str> {
         self.parts.get(&part).map(String::as_str)
+    }
+
+    /// The digests of those of these parts that are known.
+    pub fn parts(&self, parts: &[Part]) -> impl Iterator<Item = (Part, &str)> {
+        parts.iter().filter_map(|part| Some((*part, self.part(*part)?)))
     }
 
     /// Sets the digest of a part.

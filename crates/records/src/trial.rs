@@ -1,7 +1,8 @@
 //! The records that the store keeps: trials, runs and checks.
 
 use crate::{
-    BackingUsage, Environment, InterleavedWindows, Recording, ResourceSample, Resources, StartUp, Warning,
+    BackingUsage, Environment, Fingerprint, InterleavedWindows, Recording, ResourceSample, Resources,
+    StartUp, Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -275,6 +276,16 @@ pub struct RunRecord {
     /// Warnings about the whole run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+impl RunRecord {
+    /// The key of `plan` with what the results of each service depend on.
+    pub const FINGERPRINTS: &str = "fingerprints";
+
+    /// What the results of each service depend on, by the label of the service; `None` if an earlier version of prony measured it.
+    pub fn fingerprints(&self) -> Option<BTreeMap<String, Fingerprint>> {
+        serde_json::from_value(self.plan.get(Self::FINGERPRINTS)?.clone()).ok()
+    }
 }
 
 /// Descriptive data of a variant of a service. Stored with the plan, so that a report describes what was run and not what is in

@@ -28,7 +28,7 @@ pub use calibration::{
 pub use change::{
     BaselineHistory, Change, ChangeOptions, ChangePoint, DetectableChange, GroupChange, LOOKS, Mismatch,
     RunChange, RunConditions, ServiceChange, change_points, compare, compare_in_run, generators, mismatches,
-    share_of_others,
+    part_mismatches, share_of_others,
 };
 pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};
 pub use error::StatisticsError;

@@ -25,10 +25,10 @@ pub(crate) struct Args {
     hold: bool,
     /// Build nothing; print a digest that identifies each build (used by prony on the hosts of a testbed)
     #[arg(long, hide = true, requires = "json")]
-    digests: bool,
+    fingerprints: bool,
     /// Build in separate folders with this number, apart from the usual builds (used by prony on the host of a testbed, for
     /// `run --builds`)
-    #[arg(long, hide = true, value_name = "N", conflicts_with = "digests")]
+    #[arg(long, hide = true, value_name = "N", conflicts_with = "fingerprints")]
     repetition: Option<u32>,
     /// Rebuild services that already have a build with this number
     #[arg(long, hide = true, requires = "repetition")]
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(number) = args.repetition {
         builder = builder.repeated(number, args.fresh);
     }
-    if args.digests {
-        return digests(&builder, &services);
+    if args.fingerprints {
+        return fingerprints(&builder, &services);
     }
     let at_once = builds_at_once(workbench.host().memory_available_bytes());
     let built = builder.build_all(&services, at_once, &|progress| tell(args.json, &progress));
@@ -89,9 +89,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-fn digests(builder: &Builder<'_>, services: &[&Service]) -> anyhow::Result<Exit> {
-    for (service, digest) in builder.digests(services)? {
-        say(&BuildEvent::Digest { service, digest })?;
+fn fingerprints(builder: &Builder<'_>, services: &[&Service]) -> anyhow::Result<Exit> {
+    for (service, fingerprint) in builder.fingerprints(services)? {
+        say(&BuildEvent::Fingerprint { service, fingerprint })?;
     }
     say(&BuildEvent::Done)?;
     Ok(Exit::Fine)

@@ -72,6 +72,13 @@ pub struct Service {
     pub unavailable_hint: Option<String>,
 }
 
+impl Service {
+    /// The folder of the services, which contains the scripts that they share.
+    pub fn shared_scripts(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+}
+
 /// The kind of software of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

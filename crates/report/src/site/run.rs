@@ -134,6 +134,7 @@ impl SiteRun {
             generators: None,
             settings: BTreeMap::new(),
             others: None,
+            fingerprints: BTreeMap::new(),
         }
     }
 

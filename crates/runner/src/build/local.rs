@@ -1,5 +1,6 @@
 //! Builds on this machine for another host and sends the result. That host must be able to run these programs.
 
+use super::c_library::{Machine, QUESTION};
 use super::id_of;
 use super::remote::{RemoteBuild, name_of};
 use super::{BuildOutput, Builder, MARK, Tools};
@@ -15,13 +16,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fmt, fs, io};
+use std::{fs, io};
 use walkdir::WalkDir;
 
-/// Prints the C library of a machine and its PATH, one per line.
-const QUESTION: &str = "library=$(getconf GNU_LIBC_VERSION 2>/dev/null) || library=$(ldd --version 2>&1 | head -n 2 | tr '\\n' ' ')
-echo \"library $library\"
-echo \"path $PATH\"";
 const SOON: Duration = Duration::from_secs(30);
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(10);
@@ -67,12 +64,6 @@ struct Destination<'a> {
     folder: PathBuf,
 }
 
-/// The C library and PATH of a machine.
-struct Machine {
-    library: CLibrary,
-    path: String,
-}
-
 impl<'a> Destination<'a> {
     /// Fails if the host cannot run programs of this machine.
     fn of(there: RemoteBuild<'a>) -> Result<Self, Failure> {
@@ -95,7 +86,7 @@ impl<'a> Destination<'a> {
             );
         }
         let root = there.folders.services.parent().unwrap_or(Path::new("/"));
-        let (ours, theirs) = (here()?, query_machine(there)?);
+        let (ours, theirs) = (Machine::here()?, query_machine(there)?);
         if !ours.library.runs_on(&theirs.library) {
             return refused(&ours.library.to_string(), &theirs.library.to_string());
         }
@@ -179,18 +170,6 @@ impl<'a> Destination<'a> {
     }
 }
 
-fn here() -> Result<Machine, Failure> {
-    let answer = std::process::Command::new("sh").args(["-c", QUESTION]).output();
-    let answer = answer.map_err(|error| {
-        Failure::infrastructure(
-            TrialStage::Build,
-            format!("cannot find out the C library of this machine: {error}"),
-        )
-    })?;
-    let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
-    Ok(Machine::of(printed.lines()))
-}
-
 fn query_machine(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
         name: "the query of the C library".to_owned(),
@@ -214,62 +193,6 @@ fn query_machine(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
             let text = format!("{} does not report its C library", there.member.name);
             Err(Failure::infrastructure(TrialStage::Build, text))
         }
-    }
-}
-
-impl Machine {
-    fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
-        let (mut library, mut path) = ("", "");
-        for line in lines {
-            match line.split_once(' ') {
-                Some(("library", said)) => library = said.trim(),
-                Some(("path", said)) => path = said,
-                _ => {}
-            }
-        }
-        Self {
-            library: CLibrary::of(library),
-            path: path.to_owned(),
-        }
-    }
-}
-
-/// A C library, as reported by its machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CLibrary {
-    /// `glibc`, `musl`.
-    name: String,
-    /// The numbers of its version; empty if it does not report one.
-    version: Vec<u32>,
-}
-
-impl CLibrary {
-    /// Parses `glibc 2.36` or the output of `ldd --version` of another library.
-    pub(super) fn of(said: &str) -> Self {
-        let mut words = said.split_whitespace();
-        let name = words.next().unwrap_or("an unknown C library");
-        let numbers = |word: &str| {
-            let numbers: Result<Vec<u32>, _> = word.split('.').map(str::parse).collect();
-            numbers.ok().filter(|numbers| numbers.len() > 1)
-        };
-        Self {
-            name: name.to_owned(),
-            version: words.find_map(numbers).unwrap_or_default(),
-        }
-    }
-
-    /// Whether programs that are linked to this library run with `other`: it must be the same library, at least in this
-    /// version.
-    pub(super) fn runs_on(&self, other: &Self) -> bool {
-        self.name == other.name && self.version <= other.version
-    }
-}
-
-impl fmt::Display for CLibrary {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers: Vec<String> = self.version.iter().map(ToString::to_string).collect();
-        let text = format!("{} {}", self.name, numbers.join("."));
-        formatter.write_str(text.trim_end())
     }
 }
 
@@ -321,25 +244,6 @@ fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_built_runs_with_the_same_or_a_newer_library() {
-        let old = CLibrary::of("glibc 2.9");
-        let new = CLibrary::of("glibc 2.36");
-        let musl = CLibrary::of("musl libc (x86_64) Version 1.2.3 ");
-        assert_eq!(
-            [old.to_string(), new.to_string(), musl.to_string()],
-            ["glibc 2.9", "glibc 2.36", "musl 1.2.3"]
-        );
-        assert!(old.runs_on(&new) && new.runs_on(&new) && musl.runs_on(&musl));
-        assert!(!new.runs_on(&old) && !old.runs_on(&musl) && !musl.runs_on(&new));
-        assert!(!new.runs_on(&CLibrary::of("")));
-    }
-}
-
-#[cfg(test)]
-mod rooted_tests {
     use super::*;
     use std::os::unix::fs::symlink;
 

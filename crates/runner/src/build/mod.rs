@@ -1,12 +1,15 @@
 //! Builds services. The build commands run in a copy of the folder of the service; the digest of its contents identifies the
 //! build.
 
+mod c_library;
 mod cache;
 mod copy;
 mod digest;
 mod disk_space;
 mod image;
+mod inputs;
 mod local;
+mod programs;
 mod queue;
 mod remote;
 mod steps;
@@ -16,7 +19,7 @@ use crate::testbed::{Member, ReconnectingHost, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
-use prony_records::{Exclusion, ServiceId, TrialStage};
+use prony_records::{Exclusion, Fingerprint, ServiceId, TrialStage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -32,6 +35,7 @@ pub(crate) use copy::is_left_behind;
 pub(crate) use digest::{hex, short};
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
+pub(crate) use programs::own_program;
 pub use remote::BuildEvent;
 pub(crate) use toolchain::before_path;
 pub use toolchain::{InstalledToolchain, probe, system};
@@ -61,8 +65,8 @@ pub struct BuildOutput {
     pub folder: PathBuf,
     /// Variables that its toolchains add to its environment.
     pub environment: BTreeMap<String, String>,
-    /// The digest: builds with the same digest are equal.
-    pub digest: String,
+    /// The parts `Part::BUILD`: builds with the same parts are equal.
+    pub fingerprint: Fingerprint,
     /// Versions of its toolchains by title.
     pub versions: BTreeMap<String, String>,
     /// The version of the service, if it has a `version_from` command.
@@ -138,7 +142,8 @@ impl<'a> Builder<'a> {
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
         let pulled = image::found(service, &mut tools.versions).map_err(without_log)?;
-        let digest = digest::of(service, &tools, &self.folders, pulled.as_ref());
+        let fingerprint = inputs::of(service, &tools, &self.folders, pulled.as_ref());
+        let digest = inputs::name(&fingerprint);
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
@@ -173,7 +178,7 @@ impl<'a> Builder<'a> {
         Ok(BuildOutput {
             folder,
             environment: tools.environment(),
-            digest,
+            fingerprint,
             versions: tools.versions,
             version,
             container,
@@ -183,26 +188,28 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The digest of a service, which is part of the name of its build folder. `None` if the machine lacks a toolchain or an
-    /// image.
-    pub fn digest(&self, service: &Service) -> Option<String> {
+    /// What a build of the service depends on: the parts `Part::BUILD`. `None` if the machine lacks a toolchain or an image.
+    pub fn fingerprint(&self, service: &Service) -> Option<Fingerprint> {
         let mut tools = self.tools(service).ok()?;
         let pulled = image::found(service, &mut tools.versions).ok()?;
-        Some(digest::of(service, &tools, &self.folders, pulled.as_ref()))
+        Some(inputs::of(service, &tools, &self.folders, pulled.as_ref()))
     }
 
-    /// The digests of several services, computed on the host that would build them. Fails if that host does not report them.
-    pub fn digests(&self, services: &[&Service]) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
+    /// The same for several services, computed on the host that would build them. Fails if that host does not report them.
+    pub fn fingerprints(
+        &self,
+        services: &[&Service],
+    ) -> Result<BTreeMap<ServiceId, Option<Fingerprint>>, Failure> {
         let (away, ours) = self.divided(services);
-        let mut digests = match self.there() {
-            Some(there) if !away.is_empty() => there.digests(&away)?,
+        let mut fingerprints = match self.there() {
+            Some(there) if !away.is_empty() => there.fingerprints(&away)?,
             _ => BTreeMap::new(),
         };
-        digests.extend(
+        fingerprints.extend(
             ours.into_iter()
-                .map(|service| (id_of(service), self.digest(service))),
+                .map(|service| (id_of(service), self.fingerprint(service))),
         );
-        Ok(digests)
+        Ok(fingerprints)
     }
 
     /// Builds several services, `at_once` in parallel. Variants with the same digest share one build.
@@ -312,7 +319,12 @@ impl<'a> Builder<'a> {
                 .insert(toolchain.title.clone(), found.version.to_string());
             tools.environment.extend(found.located);
             tools.path.extend(found.path);
+            tools.programs.extend(found.programs);
         }
+        let run = service.reached.command().and_then(programs::first_program);
+        tools
+            .programs
+            .extend(run.and_then(|program| programs::identified(&program, &tools.path)));
         Ok(tools)
     }
 
@@ -363,6 +375,8 @@ struct Tools {
     versions: BTreeMap<String, String>,
     /// Folders at the start of the PATH.
     path: Vec<PathBuf>,
+    /// The digest of each program, by its path.
+    programs: BTreeMap<String, String>,
 }
 
 impl Tools {

@@ -7,7 +7,7 @@ use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;
 use prony_host::{HostError, hostname};
-use prony_records::{Exclusion, ServiceId, TrialStage};
+use prony_records::{Exclusion, Fingerprint, ServiceId, TrialStage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,11 +33,11 @@ pub enum BuildEvent {
         service: ServiceId,
         excluded: Exclusion,
     },
-    /// The digest of a service, if only digests were requested.
-    Digest {
+    /// What a build of a service depends on, if only this was requested.
+    Fingerprint {
         service: ServiceId,
         /// `None` if the machine lacks a toolchain.
-        digest: Option<String>,
+        fingerprint: Option<Fingerprint>,
     },
     /// Every requested service was built or has failed.
     Done,
@@ -105,7 +105,7 @@ impl RemoteBuild<'_> {
                     });
                     built.push((service, *one));
                 }
-                BuildEvent::Digest { .. } => {}
+                BuildEvent::Fingerprint { .. } => {}
                 BuildEvent::Done => break,
             }
         }
@@ -118,17 +118,17 @@ impl RemoteBuild<'_> {
         Ok(())
     }
 
-    /// The digests of services on that host; nothing is built.
-    pub(super) fn digests(
+    /// What builds of the services depend on, on that host; nothing is built.
+    pub(super) fn fingerprints(
         self,
         services: &[&Service],
-    ) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
-        let mut process = self.start(services, "--digests")?;
-        let mut digests = BTreeMap::new();
+    ) -> Result<BTreeMap<ServiceId, Option<Fingerprint>>, Failure> {
+        let mut process = self.start(services, "--fingerprints")?;
+        let mut fingerprints = BTreeMap::new();
         loop {
             match self.next(&mut process)? {
-                BuildEvent::Digest { service, digest } => digests.insert(service, digest),
-                BuildEvent::Done => return Ok(digests),
+                BuildEvent::Fingerprint { service, fingerprint } => fingerprints.insert(service, fingerprint),
+                BuildEvent::Done => return Ok(fingerprints),
                 _ => None,
             };
         }
@@ -147,7 +147,7 @@ impl RemoteBuild<'_> {
     }
 
     /// Sends the sources and starts a remote prony process that reports events. `--hold` builds the services and protects the
-    /// builds until its input ends; `--digests` builds nothing.
+    /// builds until its input ends; `--fingerprints` builds nothing.
     fn start(self, services: &[&Service], how: &str) -> Result<JsonLinesProcess, Failure> {
         let project = self.send(services)?;
         let folder = project.to_string_lossy();

@@ -192,7 +192,7 @@ fn environment(
     environment.insert("GOFLAGS".to_owned(), "-modcacherw".to_owned());
     environment.insert(
         "PRONY_SERVICES".to_owned(),
-        builder.folders.services.display().to_string(),
+        service.shared_scripts().display().to_string(),
     );
     environment.extend(service.env.clone());
     environment.extend(tools.environment());

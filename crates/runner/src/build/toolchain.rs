@@ -1,7 +1,9 @@
 //! Finds toolchains on this machine.
 
+use super::programs;
 use prony_config::{System, Toolchain, Version};
 use prony_host::InheritedVariables;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,6 +16,8 @@ pub struct InstalledToolchain {
     pub located: Option<(String, String)>,
     /// The folder at the start of the PATH of builds and runs, if the toolchain has one.
     pub path: Option<PathBuf>,
+    /// The digest of each program that its probe runs, by its path.
+    pub programs: BTreeMap<String, String>,
 }
 
 /// The system whose package manager exists on this machine.
@@ -60,6 +64,7 @@ pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<InstalledToolchain, 
         }
         Some(version) => Ok(InstalledToolchain {
             version,
+            programs: programs::of_probe(&toolchain.probe, located.as_ref(), path.as_deref()),
             located,
             path,
         }),
@@ -130,7 +135,7 @@ mod tests {
             probe: probe.to_owned(),
             version: regex::Regex::new(r"toy (\d+(?:\.\d+)*)").expect("a regex"),
             path: None,
-            packages: std::collections::BTreeMap::new(),
+            packages: BTreeMap::new(),
             install: None,
             needs: Vec::new(),
         }

@@ -1,23 +1,27 @@
-//! Digests of the inputs that decide whether a service passes its check and its load, grouped into named parts. They do not
-//! depend on the path of the checkout, on file times or on ignored files.
+//! Digests of everything that a result depends on, grouped into named parts. Those of the ledger do not depend on the path of
+//! the checkout, on file times or on ignored files.
+
+mod key;
 
 mod tree;
 mod values;
 
+use crate::build::own_program;
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkerKind};
 use prony_load::Protocol;
-use prony_records::{Fingerprint, Part};
+use prony_records::{CallerVariables, Fingerprint, Part};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use tree::Tree;
-use values::Values;
 
+pub(crate) use key::FingerprintKey;
 pub use tree::IgnoredFiles;
+pub(crate) use values::Values;
 
-/// Computes the parts ([`Part::LEDGER`]) for the services of a plan.
+/// Computes the fingerprints of the services of a plan.
 pub struct Fingerprints<'a> {
     catalogue: &'a Catalogue,
     plan: &'a Plan,
@@ -40,27 +44,54 @@ impl<'a> Fingerprints<'a> {
         }
     }
 
-    /// The fingerprint of a service.
-    pub fn of(&self, service: &Service) -> Fingerprint {
+    /// What decides whether a service passes: [`Part::LEDGER`].
+    pub fn for_ledger(&self, service: &Service) -> Fingerprint {
         Fingerprint::default()
-            .with(Part::Source, self.source(service))
+            .with(Part::Source, source(service, self.ignored))
             .with(Part::Recipe, recipe(service))
             .with(Part::Tools, self.pinned_tools(service))
             .with(Part::Run, run(service))
             .with(Part::Contract, self.contract(service))
     }
 
-    fn source(&self, service: &Service) -> String {
-        let mut tree = Tree::new(self.ignored);
-        tree.add_folder(&service.folder, &["service.toml"]);
-        for (destination, source) in &service.copies {
-            tree.add_file(&destination.to_string_lossy(), source);
+    /// What the results of a run depend on: all parts. `build`: what its build depends on; `variables`: those of prony on the host
+    /// of the service; `key`: for values that may be secret, `None` if they are those of another host.
+    pub(crate) fn for_run(
+        &self,
+        service: &Service,
+        build: Fingerprint,
+        variables: &CallerVariables,
+        key: Option<&FingerprintKey>,
+    ) -> Fingerprint {
+        build
+            .with(Part::Run, run(service))
+            .with(Part::Environment, environment(service, variables, key))
+            .with(Part::Backing, self.backing(service))
+            .with(Part::Contract, self.contract(service))
+            .with(Part::Prony, prony())
+    }
+
+    /// The files that define the backing services of its contracts. Their settings are part of the contracts.
+    fn backing(&self, service: &Service) -> String {
+        let own = self.plan.entries.iter();
+        let own = own.filter(|entry| entry.service == service.name && entry.variant == service.variant);
+        let contracts = own.filter_map(|entry| {
+            let group = self.plan.group_of(entry);
+            self.catalogue.contracts.get(group.contract.as_str())
+        });
+        let names: BTreeSet<&str> = contracts
+            .flat_map(|contract| contract.backing_services().iter().map(|needed| needed.uses()))
+            .collect();
+        let mut values = Values::default();
+        for definition in names
+            .iter()
+            .filter_map(|name| self.catalogue.backing_services.get(*name))
+        {
+            let mut files = Tree::new(self.ignored);
+            files.add_folder(&definition.folder, &[]);
+            values.add(&(&definition.name, files.digest()));
         }
-        let commands = service.build.iter().chain(&service.version_from);
-        let commands = commands.map(String::as_str).chain(service.reached.command());
-        let services = service.folder.parent().unwrap_or(&service.folder);
-        tree.add_shared(services, commands);
-        tree.digest()
+        values.digest()
     }
 
     /// The tools whose version the project itself chooses: those that it installs by name from a registry. Tools of the
@@ -115,8 +146,40 @@ fn of_contract(contract: &Contract, ignored: &IgnoredFiles) -> String {
     format!("{}-{}", values.digest(), files.digest())
 }
 
+/// The files of a service, those that it copies, and the shared scripts that they name.
+pub(crate) fn source(service: &Service, ignored: &IgnoredFiles) -> String {
+    let mut tree = Tree::new(ignored);
+    tree.add_folder(&service.folder, &["service.toml"]);
+    for (destination, source) in &service.copies {
+        tree.add_file(&destination.to_string_lossy(), source);
+    }
+    let commands = service.build.iter().chain(&service.version_from);
+    let commands = commands.map(String::as_str).chain(service.reached.command());
+    tree.add_shared(service.shared_scripts(), commands);
+    tree.digest()
+}
+
+/// The variables that a service inherits.
+fn environment(service: &Service, variables: &CallerVariables, key: Option<&FingerprintKey>) -> String {
+    let passed: BTreeMap<&str, Option<String>> = service
+        .pass
+        .iter()
+        .map(|name| (name.as_str(), key.and_then(|key| key.digest_of_variable(name))))
+        .collect();
+    let mut values = Values::default();
+    values.add(&(&variables.values, passed));
+    values.digest()
+}
+
+/// This program: its version and its content.
+fn prony() -> String {
+    let mut values = Values::default();
+    values.add(&(env!("CARGO_PKG_VERSION"), own_program()));
+    values.digest()
+}
+
 /// The commands or the image that build a service, with their requirements.
-fn recipe(service: &Service) -> String {
+pub(crate) fn recipe(service: &Service) -> String {
     #[derive(Serialize)]
     struct Recipe<'a> {
         build: &'a [String],
@@ -151,6 +214,7 @@ fn run(service: &Service) -> String {
         start_timeout_ns: u128,
         protocols: &'a [Protocol],
         workers: WorkerKind,
+        pass: &'a [String],
     }
     let mut values = Values::default();
     values.add(&Run {
@@ -164,6 +228,7 @@ fn run(service: &Service) -> String {
         protocols: &service.protocols,
         // Digests of earlier versions had this for unknown ones.
         workers: service.workers.kind.unwrap_or(WorkerKind::Threads),
+        pass: &service.pass,
     });
     values.digest()
 }

@@ -109,7 +109,7 @@ impl Project {
         let suite = Suite::read(&self.path("suites/smoke.toml"), None).expect("a suite");
         let plan = Plan::of(&catalogue, &suite, &PlanOverrides::default()).expect("a plan");
         let ignored = IgnoredFiles::of(self.folder.path());
-        Fingerprints::new(&catalogue, &plan, &ignored).of(&catalogue.services[0])
+        Fingerprints::new(&catalogue, &plan, &ignored).for_ledger(&catalogue.services[0])
     }
 }
 

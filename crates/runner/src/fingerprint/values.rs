@@ -9,14 +9,14 @@ use std::fmt;
 
 /// The encoded values before they are hashed.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(crate) struct Values {
     bytes: Vec<u8>,
     texts: BTreeSet<String>,
 }
 
 impl Values {
     /// Appends a value.
-    pub(super) fn add(&mut self, value: &impl Serialize) {
+    pub(crate) fn add(&mut self, value: &impl Serialize) {
         let written = value.serialize(Writer {
             bytes: &mut self.bytes,
             texts: &mut self.texts,
@@ -30,7 +30,7 @@ impl Values {
         self.texts.iter().map(String::as_str)
     }
 
-    pub(super) fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         crate::build::short(&Sha256::digest(&self.bytes))
     }
 }

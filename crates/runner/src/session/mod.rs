@@ -16,13 +16,14 @@ use plan_record::plan_to_keep;
 use crate::build::id_of;
 use crate::designs::design_of;
 use crate::error::ErrorContext as _;
+use crate::fingerprint::{FingerprintKey, Fingerprints, IgnoredFiles};
 use crate::start_time::now;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
 use observer::RunObserver;
 use prony_config::{Catalogue, Plan, Service};
-use prony_records::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
+use prony_records::{Exclusion, Fingerprint, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_store::{RunLock, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -195,6 +196,25 @@ impl Session<'_> {
         self.catalogue.services.iter().filter(is_wanted).collect()
     }
 
+    /// What the results of the services of a plan depend on. `builds`: what their builds depend on; others are left out.
+    fn fingerprints(
+        &self,
+        plan: &Plan,
+        mut builds: BTreeMap<ServiceId, Fingerprint>,
+    ) -> Result<BTreeMap<ServiceId, Fingerprint>, CommandError> {
+        let ignored = IgnoredFiles::of(&self.checkout.root);
+        let all = Fingerprints::new(self.catalogue, plan, &ignored);
+        let host = self.workbench.environment();
+        let key = FingerprintKey::of(&self.checkout.state())?;
+        let key = self.workbench.testbed.service().is_here().then_some(&key);
+        let services = self.services_of(plan).into_iter();
+        let of = |service: &Service| {
+            let build = builds.remove(&id_of(service))?;
+            Some((id_of(service), all.for_run(service, build, &host.variables, key)))
+        };
+        Ok(services.filter_map(of).collect())
+    }
+
     /// Stores a new run of this plan with the state of the machine. While the lock is held, no other process may measure the run.
     pub fn begin(&self, plan: &Plan, built: &BuildResults) -> Result<(RunRecord, RunLock), CommandError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
@@ -218,6 +238,11 @@ impl Session<'_> {
             .flatten()
             .flat_map(|built| built.versions.clone())
             .collect();
+        let builds = built.iter().filter_map(|(service, built)| {
+            let built = built.as_ref().ok()?;
+            Some((service.clone(), built.fingerprint.clone()))
+        });
+        let fingerprints = self.fingerprints(plan, builds.collect())?;
         let services: Vec<Service> = self.services_of(plan).into_iter().cloned().collect();
         let services = with_built_versions(services, built);
         let plan_json = serde_json::to_value(plan).failed(|| "the plan cannot be stored".to_owned())?;
@@ -228,7 +253,12 @@ impl Session<'_> {
             started_at,
             ended_at: None,
             environment,
-            plan: plan_to_keep(plan_json, &services, &self.catalogue.contracts, built),
+            plan: plan_to_keep(
+                plan_json,
+                &services,
+                &self.catalogue.contracts,
+                (built, &fingerprints),
+            ),
             planned_trials: plan.len(),
             seed: plan.seed,
             warnings,

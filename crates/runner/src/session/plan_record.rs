@@ -2,29 +2,18 @@
 
 use super::BuildResults;
 use crate::CommandError;
-use crate::build::hex;
 use prony_config::Service;
 use prony_config::contract::Contract;
 use prony_load::Load;
-use prony_records::{RunRecord, ServiceId, ServiceInfo, TrialRecord};
+use prony_records::{Fingerprint, RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Key of a group of a stored plan: the highest rate that a service can reach, if something limits it.
 const CEILING: &str = "ceiling_per_s";
-
-/// Key of a stored plan: the digest that identifies each service's build, by the label of the service.
-const BUILDS: &str = "build_digests";
-
-/// Key of a stored plan: the digest of each contract of its groups, by name.
-const CONTRACTS: &str = "contract_digests";
-
-/// Hexadecimal digits of a contract's digest.
-const DIGITS: usize = 12;
 
 /// The summary of a run's trials, with the confidence and the band of a tie of its plan.
 pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, CommandError> {
@@ -77,19 +66,20 @@ pub(super) fn plan_to_keep(
     plan: Value,
     services: &[Service],
     contracts: &BTreeMap<String, Contract>,
-    built: &BuildResults,
+    (built, fingerprints): (&BuildResults, &BTreeMap<ServiceId, Fingerprint>),
 ) -> Value {
     let mut plan = plan;
     if let Some(object) = plan.as_object_mut() {
-        let digests: BTreeMap<String, &String> = built
+        let fingerprints: BTreeMap<String, &Fingerprint> = fingerprints
             .iter()
-            .filter_map(|(id, built)| Some((id.to_string(), &built.as_ref().ok()?.digest)))
+            .map(|(service, fingerprint)| (service.to_string(), fingerprint))
             .collect();
-        object.insert(BUILDS.to_owned(), serde_json::json!(digests));
+        object.insert(
+            RunRecord::FINGERPRINTS.to_owned(),
+            serde_json::json!(fingerprints),
+        );
         let infos = with_images(service_infos(services), built);
         object.insert("services".to_owned(), serde_json::json!(infos));
-        let digests = contract_digests(object.get("groups"), contracts);
-        object.insert(CONTRACTS.to_owned(), serde_json::json!(digests));
     }
     add_ceilings(&mut plan, |name| contracts.get(name));
     plan
@@ -108,64 +98,6 @@ fn with_images(mut infos: Vec<ServiceInfo>, built: &BuildResults) -> Vec<Service
         info.image = container.map(|container| container.image.to_string());
     }
     infos
-}
-
-/// The digests of the builds with which a run began, by label of the service; empty if the run has none.
-pub(super) fn builds_of(plan: &Value) -> BTreeMap<String, String> {
-    stored(plan, BUILDS)
-}
-
-/// The digests of the contracts of a stored plan, and their digests now, by the name of the contract.
-pub(super) fn contracts_of(
-    plan: &Value,
-    contracts: &BTreeMap<String, Contract>,
-) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
-    (
-        stored(plan, CONTRACTS),
-        contract_digests(plan.get("groups"), contracts),
-    )
-}
-
-fn stored(plan: &Value, key: &str) -> BTreeMap<String, String> {
-    let value = plan.get(key).cloned();
-    value
-        .and_then(|value| serde_json::from_value(value).ok())
-        .unwrap_or_default()
-}
-
-fn contract_digests(
-    groups: Option<&Value>,
-    contracts: &BTreeMap<String, Contract>,
-) -> BTreeMap<String, String> {
-    let groups = groups.and_then(Value::as_array).into_iter().flatten();
-    let names = groups.filter_map(|group| group["contract"].as_str());
-    let known = names.filter_map(|name| contracts.get(name));
-    known
-        .map(|contract| (contract.name.clone(), digest(&contract.folder)))
-        .collect()
-}
-
-/// The digest of names and contents of all files of a folder. Unreadable files count as empty.
-fn digest(folder: &Path) -> String {
-    let mut digest = Sha256::new();
-    let mut open = vec![folder.to_owned()];
-    let mut files = Vec::new();
-    while let Some(path) = open.pop() {
-        match std::fs::read_dir(&path) {
-            Ok(entries) => open.extend(entries.filter_map(Result::ok).map(|entry| entry.path())),
-            Err(_) => files.push(path),
-        }
-    }
-    files.sort();
-    for file in files {
-        let content = std::fs::read(&file).unwrap_or_default();
-        let name = file.strip_prefix(folder).unwrap_or(&file);
-        digest.update(name.as_os_str().as_encoded_bytes());
-        digest.update((content.len() as u64).to_le_bytes());
-        digest.update(content);
-    }
-    let bytes = digest.finalize();
-    hex(&bytes[..DIGITS / 2])
 }
 
 /// Adds to each group the highest rate that a slow backing service of the contract permits; null if there is no limit. Groups that
@@ -203,16 +135,26 @@ mod tests {
         let group =
             |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
         let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
-        let stored_plan = plan_to_keep(plan, &[], &contracts, &BuildResults::new());
+        let stored_plan = plan_to_keep(plan, &[], &contracts, (&BuildResults::new(), &BTreeMap::new()));
         let ceiling = stored_plan["groups"][0][CEILING].as_f64().expect("a ceiling");
         assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
         assert!(stored_plan["groups"][1].get(CEILING).is_none());
         assert_eq!(
-            plan_to_keep(stored_plan.clone(), &[], &BTreeMap::new(), &BuildResults::new())["groups"],
+            plan_to_keep(
+                stored_plan.clone(),
+                &[],
+                &BTreeMap::new(),
+                (&BuildResults::new(), &BTreeMap::new())
+            )["groups"],
             stored_plan["groups"]
         );
         assert_eq!(
-            plan_to_keep(Value::Null, &[], &contracts, &BuildResults::new()),
+            plan_to_keep(
+                Value::Null,
+                &[],
+                &contracts,
+                (&BuildResults::new(), &BTreeMap::new())
+            ),
             Value::Null
         );
     }

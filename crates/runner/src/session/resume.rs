@@ -1,14 +1,14 @@
 //! A resumed run: it is locked, and continues on the same machine with the same commit and builds.
 
 use super::Session;
-use super::plan_record::{builds_of, contracts_of};
 use crate::Builder;
 use crate::error::ErrorContext as _;
 use crate::{CommandError, start_time::now};
 use prony_config::Plan;
-use prony_records::{Environment, RunRecord, Warning, WarningKind};
-use prony_statistics::{Mismatch, RunConditions, mismatches};
+use prony_records::{Environment, Part, RunRecord, ServiceId, Warning, WarningKind};
+use prony_statistics::{Mismatch, RunConditions, mismatches, part_mismatches};
 use prony_store::{RunLock, Store, StoreError};
+use std::collections::BTreeMap;
 
 /// A run that is resumed.
 #[derive(Debug)]
@@ -55,8 +55,7 @@ impl ResumedRun {
         here.commit = session.checkout.commit();
         self.check_testbed(&here)?;
         let mut differs = changed_conditions(&self.record, &here);
-        differs.extend(self.changed_builds(session, plan, builder)?);
-        differs.extend(self.changed_contracts(session));
+        differs.extend(self.changed_services(session, plan, builder)?);
         if differs.is_empty() {
             return Ok(());
         }
@@ -120,40 +119,44 @@ impl ResumedRun {
         }
     }
 
-    /// Builds that have changed since the run began. Runs of earlier versions have no digests.
-    fn changed_builds(
+    /// What has changed of the services since the run began, by the parts of their fingerprints.
+    fn changed_services(
         &self,
         session: &Session<'_>,
         plan: &Plan,
         builder: &Builder<'_>,
     ) -> Result<Vec<Mismatch>, CommandError> {
-        let stored = builds_of(&self.record.plan);
-        let digests = builder.digests(&session.services_of(plan));
-        let digests = digests.failed(|| "cannot compute the digests of the builds".to_owned())?;
-        let differs = digests.into_iter().filter_map(|(service, here)| {
-            let then = stored.get(&service.to_string())?;
-            (here.as_ref() != Some(then)).then(|| Mismatch {
-                what: format!("build of {service}"),
-                base: then.clone(),
-                new: here.unwrap_or_else(|| "none, because a toolchain is missing".to_owned()),
-            })
-        });
-        Ok(differs.collect())
-    }
-
-    /// Contracts that have changed since the run began. Runs of earlier versions have no digests.
-    fn changed_contracts(&self, session: &Session<'_>) -> Vec<Mismatch> {
-        let (then, now) = contracts_of(&self.record.plan, &session.catalogue.contracts);
-        let differs = then
+        let Some(then) = self.record.fingerprints() else {
+            return Ok(vec![Mismatch {
+                what: "version of prony".to_owned(),
+                base: "an earlier one, which did not store what the results depend on".to_owned(),
+                new: env!("CARGO_PKG_VERSION").to_owned(),
+            }]);
+        };
+        let builds = builder.fingerprints(&session.services_of(plan));
+        let builds = builds.failed(|| "cannot compute what the builds depend on".to_owned())?;
+        let is_built = |service: &ServiceId| then.contains_key(&service.to_string());
+        let missing = |service: &ServiceId| Mismatch {
+            what: format!("build of {service}"),
+            base: "built".to_owned(),
+            new: "impossible, because a toolchain is missing".to_owned(),
+        };
+        let (found, lost): (Vec<_>, Vec<_>) = builds
             .into_iter()
-            .filter(|(name, digest)| now.get(name) != Some(digest));
-        differs
-            .map(|(name, digest)| Mismatch {
-                new: now.get(&name).cloned().unwrap_or_else(|| "none".to_owned()),
-                what: format!("contract {name}"),
-                base: digest,
-            })
-            .collect()
+            .filter(|(service, _)| is_built(service))
+            .partition(|(_, build)| build.is_some());
+        let mut differs: Vec<Mismatch> = lost.iter().map(|(service, _)| missing(service)).collect();
+        let found = found
+            .into_iter()
+            .filter_map(|(service, build)| Some((service, build?)));
+        for (service, now) in session.fingerprints(plan, found.collect())? {
+            differs.extend(part_mismatches(
+                &service.to_string(),
+                (&then[&service.to_string()], &now),
+                Part::ALL,
+            ));
+        }
+        Ok(differs)
     }
 }
 
@@ -163,8 +166,9 @@ fn changed_conditions(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
         suite: run.suite.as_str(),
         environment,
         generators: None,
-        settings: std::collections::BTreeMap::new(),
+        settings: BTreeMap::new(),
         others: None,
+        fingerprints: BTreeMap::new(),
     };
     let mut differs = mismatches(&of(&run.environment), &of(here));
     if let (Some(then), Some(now)) = (&run.environment.commit, &here.commit)

@@ -221,7 +221,7 @@ fn built(folder: &Path) -> BuildOutput {
     BuildOutput {
         folder: folder.to_owned(),
         environment: BTreeMap::new(),
-        digest: String::new(),
+        fingerprint: prony_records::Fingerprint::default(),
         versions: BTreeMap::new(),
         version: None,
         container: None,

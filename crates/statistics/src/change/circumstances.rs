@@ -1,7 +1,7 @@
 //! Checks whether two runs can be compared at all.
 
 use crate::interval::median;
-use prony_records::{Environment, TestbedHost, TrialRecord};
+use prony_records::{Environment, Fingerprint, Part, TestbedHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,8 @@ pub struct RunConditions<'a> {
     pub settings: BTreeMap<String, String>,
     /// Share of the machine's CPU time that other programs used during saved loads. See [`share_of_others`].
     pub others: Option<f64>,
+    /// What the results of each service depend on, by its label; empty if unknown.
+    pub fingerprints: BTreeMap<String, Fingerprint>,
 }
 
 /// A difference in the CPU share of other programs that changes a result by more than a few per cent.
@@ -112,9 +114,53 @@ pub fn mismatches(base: &RunConditions<'_>, new: &RunConditions<'_>) -> Vec<Mism
             .into_iter()
             .filter_map(|(what, base, new)| mismatch(what, base, new)),
     );
+    differs.extend(variables(old, now));
     differs.extend(settings(base, new));
+    for (service, base) in &base.fingerprints {
+        let new = new.fingerprints.get(service);
+        differs.extend(
+            new.into_iter()
+                .flat_map(|new| part_mismatches(service, (base, new), Part::COMPARISON)),
+        );
+    }
     differs.extend(others(base, new));
     differs
+}
+
+/// The parts in which the fingerprints of a service differ.
+pub fn part_mismatches(
+    service: &str,
+    (base, new): (&Fingerprint, &Fingerprint),
+    parts: &[Part],
+) -> Vec<Mismatch> {
+    let digest = |of: &Fingerprint, part| of.part(part).unwrap_or("unknown").to_owned();
+    let each = base.differences(new, parts).into_iter();
+    each.map(|part| Mismatch {
+        what: format!("{} of {service}", part.description()),
+        base: digest(base, part),
+        new: digest(new, part),
+    })
+    .collect()
+}
+
+/// Environment variables that services inherit. Runs of earlier versions have none.
+fn variables(old: &Environment, now: &Environment) -> Vec<Mismatch> {
+    let (old, now) = (&old.variables, &now.variables);
+    if old.inherited.is_empty() || now.inherited.is_empty() {
+        return Vec::new();
+    }
+    let names: BTreeSet<&String> = old.values.keys().chain(now.values.keys()).collect();
+    let shown = |value: Option<&String>| Some(value.map_or_else(|| "not set".to_owned(), Clone::clone));
+    names
+        .into_iter()
+        .filter_map(|name| {
+            mismatch(
+                &format!("variable {name}"),
+                shown(old.values.get(name)),
+                shown(now.values.get(name)),
+            )
+        })
+        .collect()
 }
 
 fn settings(base: &RunConditions<'_>, new: &RunConditions<'_>) -> Vec<Mismatch> {
@@ -197,6 +243,7 @@ mod tests {
             generators: None,
             settings: BTreeMap::new(),
             others: None,
+            fingerprints: BTreeMap::new(),
         }
     }
 

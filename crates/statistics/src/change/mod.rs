@@ -9,7 +9,7 @@ mod sequential_looks;
 mod within_run;
 
 pub use baseline_history::BaselineHistory;
-pub use circumstances::{Mismatch, RunConditions, generators, mismatches, share_of_others};
+pub use circumstances::{Mismatch, RunConditions, generators, mismatches, part_mismatches, share_of_others};
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 pub use noise::DetectableChange;
 pub use points::{ChangePoint, change_points};

@@ -4,7 +4,7 @@ use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
-use prony_records::{Environment, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
+use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
 use prony_statistics::{
     BaselineHistory, ChangePoint, Group, Metric, Quantity, RunConditions, Summary, change_points, generators,
     mismatches,
@@ -24,6 +24,7 @@ pub(super) struct CompareSide {
     services: Vec<ServiceInfo>,
     /// Share of the machine that other programs used during saved loads.
     pub(super) others: Option<f64>,
+    fingerprints: BTreeMap<String, Fingerprint>,
 }
 
 /// The fields of an exported report that are read.
@@ -130,6 +131,7 @@ impl CompareSide {
             settings: reporting::settings(&run),
             services: reporting::recorded_services(&run).unwrap_or_default(),
             others: reporting::share_of_others(&run, &trials),
+            fingerprints: run.fingerprints().unwrap_or_default(),
             name: run.id,
             suite: run.suite,
             environment: run.environment,
@@ -143,6 +145,7 @@ impl CompareSide {
             generators: self.generators.clone(),
             settings: self.settings.clone(),
             others: self.others,
+            fingerprints: self.fingerprints.clone(),
         }
     }
 
@@ -175,6 +178,7 @@ impl CompareSide {
                 generators: None,
                 settings: BTreeMap::new(),
                 others: None,
+                fingerprints: run.fingerprints().unwrap_or_default(),
             };
             if !mismatches(&self.circumstances(), &known).is_empty() {
                 continue;

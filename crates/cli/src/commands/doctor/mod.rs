@@ -252,8 +252,8 @@ fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding])
         .iter()
         .map(|service| {
             let (lacking, hint) = (lacks(service, &patient.state), &service.unavailable_hint);
-            // A digest that differs between builds; scripts read it.
-            let build = builder.digest(service);
+            // What its build depends on; scripts read it.
+            let build = builder.fingerprint(service);
             json!({ "service": service.name, "variant": service.variant, "ready": lacking.is_empty(),
                     "missing": lacking, "unavailable_hint": hint, "build": build })
         })

@@ -322,7 +322,7 @@ fn print_fingerprints(services: &[&Service], catalogue: &Catalogue, suite: &str)
             "variant": service.variant,
             "unavailable_hint": service.unavailable_hint,
             "trials": entries.filter(|entry| own(&entry.service, &entry.variant)).count(),
-            "fingerprint": fingerprints.of(service),
+            "fingerprint": fingerprints.for_ledger(service),
         })
     };
     let rows: Vec<Value> = services.iter().map(row).collect();

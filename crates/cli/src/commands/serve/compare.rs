@@ -63,6 +63,7 @@ impl LoadedRun {
             generators: Some(generators(&self.trials)),
             settings: reporting::settings(&self.run),
             others: reporting::share_of_others(&self.run, &self.trials),
+            fingerprints: self.run.fingerprints().unwrap_or_default(),
         }
     }
 

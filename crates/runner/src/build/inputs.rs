@@ -1,0 +1,80 @@
+//! The inputs of a build as digests: the parts [`Part::BUILD`] of its fingerprint. Builds with the same parts are equal.
+
+use super::{Folders, Tools, c_library, digest};
+use crate::fingerprint::{IgnoredFiles, Values, recipe, source};
+use prony_config::Service;
+use prony_host::{Container, InheritedVariables};
+use prony_records::{Fingerprint, Part};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// `pulled` is the container of an existing image. Its ID is one of the inputs: the same name with another image is another
+/// build.
+pub(super) fn of(
+    service: &Service,
+    tools: &Tools,
+    folders: &Folders,
+    pulled: Option<&Container>,
+) -> Fingerprint {
+    Fingerprint::default()
+        .with(Part::Source, source(service, &IgnoredFiles::default()))
+        .with(Part::Recipe, recipe(service))
+        .with(Part::Tools, tools_of(service, tools, pulled))
+        .with(Part::Platform, platform(&folders.builds))
+}
+
+/// The name of a build: a digest of its inputs.
+pub(super) fn name(inputs: &Fingerprint) -> String {
+    let mut digest = Sha256::new();
+    for (part, value) in inputs.parts(Part::BUILD) {
+        digest.update(format!("{part} {value}\n"));
+    }
+    digest::short(&digest.finalize())
+}
+
+fn tools_of(service: &Service, tools: &Tools, pulled: Option<&Container>) -> String {
+    #[derive(Serialize)]
+    struct Used<'a> {
+        versions: &'a BTreeMap<String, String>,
+        environment: &'a BTreeMap<String, String>,
+        /// Path and digest of each program.
+        programs: &'a BTreeMap<String, String>,
+        variables: BTreeMap<String, String>,
+        image: Option<&'a str>,
+    }
+    let variables = InheritedVariables::of_tools(&service.pass).values().into_iter();
+    let mut values = Values::default();
+    values.add(&Used {
+        versions: &tools.versions,
+        environment: &tools.environment,
+        programs: &tools.programs,
+        variables: variables
+            .map(|(name, value)| {
+                let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+                (text(name), text(value))
+            })
+            .collect(),
+        image: pulled.map(|container| container.image.id.as_str()),
+    });
+    values.digest()
+}
+
+/// Architecture, C library and the folder of the builds: many tools write their own path into what they build.
+fn platform(builds: &Path) -> String {
+    #[derive(Serialize)]
+    struct Platform<'a> {
+        architecture: &'static str,
+        library: String,
+        builds: &'a Path,
+    }
+    let builds = builds.canonicalize().unwrap_or_else(|_| builds.to_owned());
+    let mut values = Values::default();
+    values.add(&Platform {
+        architecture: std::env::consts::ARCH,
+        library: c_library::of_this_machine(),
+        builds: &builds,
+    });
+    values.digest()
+}
