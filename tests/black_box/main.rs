@@ -19,6 +19,7 @@ mod doctor;
 mod draft;
 mod drafts;
 mod duet;
+mod environment;
 mod events;
 mod external_services;
 mod file_formats;

@@ -74,7 +74,9 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     let contract = std::fs::read_to_string(checkout.path(file)).expect("a contract");
     // The contracts are a link to those of the repository.
     std::fs::remove_file(checkout.path("contracts")).expect("a link");
-    checkout.write(file, &format!("{contract}# changed\n"));
+    let changed = contract.replacen("status = 200", "status = [200, 299]", 1);
+    assert_ne!(changed, contract);
+    checkout.write(file, &changed);
     commit(&checkout);
     let database = rusqlite::Connection::open(checkout.path(".prony/store.db")).expect("the store");
     let renamed = "UPDATE run SET record = json_set(record, '$.environment.cpu.model', 'Abacus')";
@@ -86,8 +88,8 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     for part in [
         "CPU: Abacus then, ",
         "commit: ",
-        "build of toy-right/current: ",
-        "contract hello: ",
+        "source files of toy-right/current: ",
+        "contract and load of toy-right/current: ",
         "--force",
         "begin a new run",
     ] {
@@ -102,6 +104,55 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
         warnings.contains("under other conditions") && warnings.contains("Abacus"),
         "{warnings}"
     );
+}
+
+/// A run is not continued with another command, environment or program, and says which of them differs.
+#[test]
+fn a_run_goes_on_only_with_the_same_command_environment_and_program() {
+    let checkout = Checkout::new(4, &["right"]);
+    interrupted(&checkout);
+    let before = stored_trials(&checkout);
+    let refused = |command: &mut Command, differs: &str| {
+        let output = CommandOutput::of(&command.output().expect("the binary starts"));
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.err.contains(differs), "{differs}: {}", output.err);
+        assert_eq!(stored_trials(&checkout), before, "nothing was measured");
+    };
+    let resume = || checkout.command(&["run", "--resume", "--keep-disturbed"]);
+    refused(
+        resume().env("LC_ALL", "de_DE.UTF-8"),
+        "variable LC_ALL: not set then, de_DE.UTF-8 now",
+    );
+    refused(resume().env("RUSTFLAGS", "-g"), "tools of toy-right/current: ");
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    checkout.write(file, &text.replace("exec python3", "exec python3 -O"));
+    refused(
+        &mut resume(),
+        "start command and its settings of toy-right/current: ",
+    );
+    checkout.write(file, &text.replace("MODE =", "PYTHONOPTIMIZE = \"1\", MODE ="));
+    refused(
+        &mut resume(),
+        "start command and its settings of toy-right/current: ",
+    );
+    checkout.write(file, &text);
+    let other = checkout.path("prony");
+    std::fs::copy(env!("CARGO_BIN_EXE_prony"), &other).expect("a copy of the binary");
+    let mut bytes = std::fs::File::options()
+        .append(true)
+        .open(&other)
+        .expect("the copy");
+    std::io::Write::write_all(&mut bytes, b"another commit").expect("written");
+    drop(bytes);
+    let mut command = Command::new(&other);
+    let same = resume();
+    command.args(same.get_args()).current_dir(checkout.path(""));
+    command.envs(same.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    refused(&mut command, "program of prony of toy-right/current: ");
+    let continued = checkout.prony(&["run", "--resume", "--keep-disturbed"]);
+    assert_eq!(continued.code, Some(0), "{continued:?}");
+    assert_eq!(stored_trials(&checkout), 4);
 }
 
 #[test]

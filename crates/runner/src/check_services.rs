@@ -1,6 +1,7 @@
 //! Checks whether services fulfil their contracts.
 
 use crate::build::id_of;
+use crate::withheld::withheld_variables;
 use crate::{
     BuildOutput, Builder, Checkout, CommandError, Folders, LocalTestbed, Progress, RunContext,
     ServiceRequest, builds_at_once, check_service,
@@ -136,6 +137,9 @@ pub fn check_services(
     let builder = Builder::new(&workbench.testbed, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = selected.iter().map(|one| one.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
+    if let Some(note) = withheld_variables(&workbench.environment().variables, &services) {
+        tell(&note);
+    }
     let at_once = builds_at_once(workbench.host().memory_available_bytes());
     let built = builder.build_all(&services, at_once, &|progress| {
         if let Some(text) = progress.waits() {

@@ -47,6 +47,7 @@ mod trial_placement;
 mod url_load;
 mod usage;
 pub mod warm_up;
+mod withheld;
 
 pub use backing::{BackingProcess, BackingProcesses, prepare};
 pub use build::{

@@ -18,6 +18,7 @@ use crate::designs::design_of;
 use crate::error::ErrorContext as _;
 use crate::fingerprint::{FingerprintKey, Fingerprints, IgnoredFiles};
 use crate::start_time::now;
+use crate::withheld::withheld_variables;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
@@ -101,6 +102,10 @@ impl Session<'_> {
         let names = plan.entries.iter().map(|entry| entry.service.as_str());
         self.checkout.has_room(names)?;
         bench.hold(&|text| observer.message(text))?;
+        let variables = self.workbench.environment().variables;
+        if let Some(note) = withheld_variables(&variables, &self.services_of(plan)) {
+            observer.message(&note);
+        }
         bench.links()?;
         let built = self.build(plan, builder, observer, resumed.is_none())?;
         // The lock is held until this function returns: no other process may add to the run.

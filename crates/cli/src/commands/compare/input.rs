@@ -117,6 +117,7 @@ impl CompareSide {
             settings: BTreeMap::new(),
             services: exported.services,
             others: None,
+            fingerprints: BTreeMap::new(),
         })
     }
 

@@ -1,0 +1,176 @@
+//! What builds and services inherit, and which build belongs to which project.
+
+use crate::common::{Checkout, CommandOutput};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Variables of the caller that nobody may inherit unasked.
+const CALLERS: [(&str, &str); 5] = [
+    ("AWS_SECRET_ACCESS_KEY", "hunter2"),
+    ("PRONY_API_KEY", "hunter2"),
+    ("NODE_OPTIONS", "--jitless"),
+    ("MY_SETTING", "mine"),
+    ("RUSTFLAGS", "-Copt-level=1"),
+];
+
+/// A checkout with a service whose build and start write their environment into their folder.
+fn curious() -> Checkout {
+    let checkout = Checkout::new(1, &["right"]);
+    checkout.add("right", r#""env > built.txt""#);
+    change(
+        &checkout,
+        "run = \"exec",
+        "run = \"env > started.txt; ls -A $HOME > home.txt; exec",
+    );
+    checkout
+}
+
+/// Changes the file of the service.
+fn change(checkout: &Checkout, from: &str, to: &str) {
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    assert!(text.contains(from), "{from} is not in {text}");
+    checkout.write(file, &text.replace(from, to));
+}
+
+fn checked(checkout: &Checkout, variables: &[(&str, &str)]) -> CommandOutput {
+    let mut command = checkout.command(&["check", "toy-right"]);
+    command.envs(variables.iter().copied());
+    CommandOutput::of(&command.output().expect("the binary starts"))
+}
+
+/// The folders of the builds, sorted.
+fn builds(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.join(".prony/build"))
+        .expect("the builds")
+        .flatten();
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn variables(file: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(file).expect("what it wrote");
+    let pairs = text.lines().filter_map(|line| line.split_once('='));
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[test]
+fn builds_and_services_inherit_only_what_they_need() {
+    let checkout = curious();
+    change(
+        &checkout,
+        "start_timeout",
+        "pass = [\"MY_SETTING\"]\nstart_timeout",
+    );
+    let ended = checked(&checkout, &CALLERS);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let is_note = |line: &&str| line.contains("set, but services do not inherit");
+    let notes: Vec<&str> = ended.err.lines().filter(is_note).collect();
+    assert!(
+        matches!(notes.as_slice(), [note] if note.contains("NODE_OPTIONS")),
+        "{}",
+        ended.err
+    );
+    let build = &builds(&checkout.path(""))[0];
+    let (built, started) = (
+        variables(&build.join("built.txt")),
+        variables(&build.join("started.txt")),
+    );
+    for inherited in [&built, &started] {
+        for secret in ["AWS_SECRET_ACCESS_KEY", "PRONY_API_KEY", "NODE_OPTIONS"] {
+            assert!(!inherited.contains_key(secret), "{secret}: {inherited:?}");
+        }
+        assert_eq!(inherited.get("MY_SETTING").map(String::as_str), Some("mine"));
+        assert!(inherited.contains_key("PATH"));
+    }
+    assert_eq!(built.get("RUSTFLAGS").map(String::as_str), Some("-Copt-level=1"));
+    assert!(!started.contains_key("RUSTFLAGS"));
+    assert_eq!(started.get("MODE").map(String::as_str), Some("right"));
+    let home = Path::new(&started["HOME"]);
+    assert_ne!(started.get("HOME"), built.get("HOME"));
+    assert!(!home.exists(), "{} is removed", home.display());
+    let files = std::fs::read_to_string(build.join("home.txt")).expect("what it wrote");
+    assert_eq!(files, "", "the home is empty");
+}
+
+#[test]
+fn a_build_depends_on_the_variables_of_compilers_and_on_nothing_else_of_the_environment() {
+    let checkout = curious();
+    let count = |variables: &[(&str, &str)]| {
+        let ended = checked(&checkout, variables);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        builds(&checkout.path("")).len()
+    };
+    assert_eq!(count(&[]), 1);
+    assert_eq!(
+        count(&[("NODE_ENV", "development"), ("GOGC", "20"), ("CI", "1")]),
+        1
+    );
+    assert_eq!(count(&[("GOAMD64", "v3")]), 2);
+    assert_eq!(count(&[("CC", "clang")]), 3);
+    assert_eq!(count(&[]), 3);
+}
+
+#[test]
+fn another_program_of_a_toolchain_is_another_build() {
+    let checkout = curious();
+    let tool = |text: &str| {
+        checkout.write("bin/tool", text);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(checkout.path("bin/tool"), mode).expect("executable");
+    };
+    let toolchains = std::fs::read_to_string(checkout.path("services/toolchains.toml")).expect("toolchains");
+    let toolchain =
+        "[tool]\ntitle = \"Tool\"\nprobe = \"tool\"\nversion = 'tool (\\d+)'\ndebian = [\"tool\"]\n";
+    checkout.write("services/toolchains.toml", &format!("{toolchains}\n{toolchain}"));
+    change(&checkout, "[\"python\"]", "[\"python\", \"tool\"]");
+    let path = format!(
+        "{}:{}",
+        checkout.path("bin").display(),
+        std::env::var("PATH").expect("a PATH")
+    );
+    let count = || {
+        let ended = checked(&checkout, &[("PATH", path.as_str())]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        builds(&checkout.path("")).len()
+    };
+    tool("#!/bin/sh\necho tool 1\n");
+    assert_eq!((count(), count()), (1, 1));
+    tool("#!/bin/sh\necho tool 1 # another compiler\n");
+    assert_eq!(count(), 2);
+}
+
+#[test]
+fn a_copy_of_a_project_builds_and_measures_itself() {
+    let checkout = curious();
+    change(&checkout, "exec python3", "pwd > place.txt; exec python3");
+    assert_eq!(checked(&checkout, &[]).code, Some(0));
+    let place = tempfile::tempdir().expect("a folder");
+    let copy = place.path().join("copy");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .args([checkout.path("."), copy.clone()])
+        .status();
+    assert!(copied.expect("cp").success());
+    let mut command = checkout.command(&["check", "toy-right"]);
+    let ended = CommandOutput::of(&command.current_dir(&copy).output().expect("the binary starts"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let (ours, theirs) = (builds(&checkout.path("")), builds(&copy));
+    assert_eq!((ours.len(), theirs.len()), (1, 2), "the copied build is not used");
+    let used = theirs
+        .iter()
+        .find(|build| build.file_name() != ours[0].file_name())
+        .expect("a new build");
+    let place = std::fs::read_to_string(used.join("place.txt")).expect("what it wrote");
+    assert!(
+        Path::new(place.trim()).starts_with(copy.canonicalize().expect("the copy")),
+        "{place}"
+    );
+}
