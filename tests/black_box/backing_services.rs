@@ -91,6 +91,17 @@ pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
     Some(checkout)
 }
 
+/// A project with a service that uses a cache; `None`, with a message, without one.
+pub(crate) fn cached() -> Option<Checkout> {
+    if Command::new("redis-server").arg("--version").output().is_err() {
+        skipped("no Redis: `prony doctor --install` installs it");
+        return None;
+    }
+    let checkout = shop("", DATA)?;
+    checkout.write("contracts/shop/contract.toml", CACHE);
+    Some(checkout)
+}
+
 pub(crate) fn run(checkout: &Checkout) -> CommandOutput {
     checkout.prony(&["run", "shop", "--json", "--keep-disturbed"])
 }
@@ -235,11 +246,7 @@ fn killed_prony_leaves_no_database_and_the_next_one_removes_its_data() {
 
 #[test]
 fn a_service_is_checked_beside_its_cache() {
-    if Command::new("redis-server").arg("--version").output().is_err() {
-        return skipped("no Redis: `prony doctor --install` brings it");
-    }
-    let Some(checkout) = shop("", DATA) else { return };
-    checkout.write("contracts/shop/contract.toml", CACHE);
+    let Some(checkout) = cached() else { return };
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();

@@ -43,7 +43,7 @@ how = "a thread per connection"
 [[variant]]
 name = "current"
 version = "3"
-env = { MODE = "MODEWORD" }
+env = { MODE = "MODEWORD", STATE = "FOLDER" }
 "#;
 
 const TOOLCHAINS: &str = r#"[python]
@@ -82,8 +82,11 @@ impl Checkout {
     /// Adds the service `toy-<mode>`, built by this command (as TOML).
     pub(crate) fn add(&self, mode: &str, build: &str) {
         let name = format!("toy-{mode}");
+        let state = self.state(&name);
+        std::fs::create_dir_all(&state).expect("a folder");
         let text = SERVICE
             .replace("MODEWORD", mode)
+            .replace("FOLDER", &state.display().to_string())
             .replace("NAME", &name)
             .replace("BUILD", build);
         self.write(&format!("services/{name}/service.toml"), &text);
@@ -92,6 +95,11 @@ impl Checkout {
             self.path(&format!("services/{name}/toy.py")),
         )
         .expect("the toy");
+    }
+
+    /// The folder for what a toy keeps between its starts.
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
+        self.path(&format!("state/{name}"))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -168,9 +168,37 @@ fn a_copy_of_a_project_builds_and_measures_itself() {
         .iter()
         .find(|build| build.file_name() != ours[0].file_name())
         .expect("a new build");
-    let place = std::fs::read_to_string(used.join("place.txt")).expect("what it wrote");
-    assert!(
-        Path::new(place.trim()).starts_with(copy.canonicalize().expect("the copy")),
-        "{place}"
-    );
+    let place = checkout.state("toy-right").join("place.txt");
+    let place = std::fs::read_to_string(place).expect("what it wrote");
+    assert_eq!(Path::new(place.trim()), used.canonicalize().expect("the build"));
+}
+
+/// What a service writes into its folder is gone with it, with an overlay and with what replaces it.
+#[test]
+fn a_service_does_not_change_its_build() {
+    for way in ["overlay", "copy", "none"] {
+        let checkout = Checkout::new(1, &["right"]);
+        checkout.add("right", r#""echo built > built.txt""#);
+        let changes = "cat built.txt notes.txt >> $STATE/seen.txt; echo changed | tee built.txt > notes.txt; rm -f toy.pyc; exec";
+        change(
+            &checkout,
+            "run = \"exec",
+            &format!("run = \"touch notes.txt; {changes}"),
+        );
+        for _ in 0..2 {
+            let ended = checked(&checkout, &[("PRONY_FRESH_FOLDERS", way)]);
+            assert_eq!(ended.code, Some(0), "{way}: {ended:?}");
+        }
+        let seen =
+            std::fs::read_to_string(checkout.state("toy-right").join("seen.txt")).expect("what it saw");
+        // Without an overlay, the build that was changed is built again.
+        assert_eq!(seen, "built\nbuilt\n", "{way}");
+        let all = builds(&checkout.path(""));
+        assert_eq!(all.len(), 1, "{way}: nothing is left: {all:?}");
+        if way == "overlay" {
+            let built = std::fs::read_to_string(all[0].join("built.txt")).expect("the build");
+            assert_eq!(built, "built\n", "{way}");
+            assert!(!all[0].join("notes.txt").exists(), "{way}");
+        }
+    }
 }

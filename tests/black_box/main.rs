@@ -2,6 +2,7 @@
 
 mod action;
 mod backing_services;
+mod backing_services_access;
 mod backing_services_faults;
 mod backing_services_restart;
 mod calibrate;

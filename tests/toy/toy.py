@@ -17,16 +17,21 @@ UNSTEADY = {"unsteady": [1, 8, 2, 10, 1, 9, 2, 7], "restless": [8, 1, 10, 2, 9, 
 HELLO = b"Hello, World" if MODE == "short" else b"Hello, World!"
 
 
+def kept(name):
+    """A file that outlives this process, which the folder of the service does not."""
+    return os.path.join(os.environ.get("STATE", "."), name)
+
+
 def delay():
     if MODE == "slow":
         return SLOW
     if MODE not in UNSTEADY:
         return 0
     starts = 0
-    if os.path.exists("starts"):
-        with open("starts") as file:
+    if os.path.exists(kept("starts")):
+        with open(kept("starts")) as file:
             starts = int(file.read())
-    with open("starts", "w") as file:
+    with open(kept("starts"), "w") as file:
         file.write(str(starts + 1))
     return UNSTEADY[MODE][starts % 8] / 1000
 
@@ -35,10 +40,10 @@ DELAY = delay()
 
 
 def stumbles():
-    """Whether this is the first start of this build."""
-    if os.path.exists("stumbled"):
+    """Whether this is the first start."""
+    if os.path.exists(kept("stumbled")):
         return False
-    open("stumbled", "w").close()
+    open(kept("stumbled"), "w").close()
     return True
 
 

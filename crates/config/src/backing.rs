@@ -30,6 +30,8 @@ pub struct BackingDefinition {
     pub seed: Option<String>,
     /// Shell command that runs it, in the folder with its data.
     pub run: String,
+    /// Shell command that sets its passwords while it runs; `None`: its `run` does.
+    pub credentials: Option<String>,
     pub ready: ReadinessCheck,
     /// Shell command that removes what the check wrote; `None`: it is restarted with its original data.
     pub reset: Option<String>,
@@ -44,6 +46,8 @@ pub struct BackingDefinition {
     pub setting: Vec<String>,
     /// The URL for queries; `None`: it cannot be queried.
     pub query_url: Option<String>,
+    /// The same on its own host: over a socket in its data folder.
+    pub local_query_url: Option<String>,
     /// Query for the activity of the service's connections: a row for each activity, with the number of connections; `None`:
     /// unknown.
     pub watch: Option<String>,
@@ -106,6 +110,9 @@ pub(crate) struct BackingToml {
     seed: Option<String>,
     /// The shell command that runs it, in the folder with its data. It must `exec`.
     run: String,
+    /// A shell command that sets the password of the service, `$PASSWORD`, and that of prony, `$ADMIN_PASSWORD`, once it runs. It is
+    /// repeated until it succeeds.
+    credentials: Option<String>,
     /// How prony checks that it is ready: `query`, `command` or `get`.
     ready: Spanned<ReadyToml>,
     /// A shell command that undoes all writes. Without it, the backing service is restarted with a new copy of its data.
@@ -114,7 +121,7 @@ pub(crate) struct BackingToml {
     stop_signal: Option<StopSignal>,
     /// The longest time until it is ready. Default: 10 s.
     start_timeout: Option<DurationText>,
-    /// Variables of the environment of the service, such as `DATABASE_URL`.
+    /// Variables of the environment of the service, such as `DATABASE_URL`, with `{host}`, `{port}` and `{password}`.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["exports"]))]
     env: BTreeMap<String, String>,
@@ -124,9 +131,12 @@ pub(crate) struct BackingToml {
     /// The arguments for one setting in `{settings}`, such as `["-c", "{name}={value}"]`.
     #[serde(default)]
     setting: Vec<String>,
-    /// The address for queries in PostgreSQL's protocol, such as `postgres://user:password@{host}:{port}/name`.
+    /// The address for queries in PostgreSQL's protocol, such as `postgres://admin:{admin_password}@{host}:{port}/name`.
     #[schemars(extend("x-aliases" = ["asked_at"]))]
     query_url: Option<Spanned<String>>,
+    /// The same address for a prony on the same host, such as `postgres://postgres@/name?host={data}&port={port}`: a socket in the
+    /// folder with its data. Default: `query_url`.
+    local_query_url: Option<String>,
     /// A query for the activity of the service's connections: a row for each activity, with the number of connections.
     watch: Option<Spanned<String>>,
     /// Limits of its resources.
@@ -210,6 +220,7 @@ pub(crate) fn of(source: &SourceFile, folder: &Path) -> Result<BackingDefinition
         users: written.user.into_iter().map(Spanned::into_inner).collect(),
         seed: written.seed,
         run: written.run,
+        credentials: written.credentials,
         ready,
         reset: written.reset,
         stop_signal: written.stop_signal,
@@ -218,6 +229,7 @@ pub(crate) fn of(source: &SourceFile, folder: &Path) -> Result<BackingDefinition
         settings: written.settings,
         setting: written.setting,
         query_url: written.query_url.map(Spanned::into_inner),
+        local_query_url: written.local_query_url,
         watch: written.watch.map(Spanned::into_inner),
         limits,
         fatal_log,

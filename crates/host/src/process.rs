@@ -21,6 +21,9 @@ pub struct ProcessSpec {
     pub container: Option<Container>,
     /// The working directory.
     pub folder: PathBuf,
+    /// Whether it sees the folder as it was, whatever earlier processes wrote into it: what it writes there itself ends with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_folder: bool,
     /// The variables that it inherits from prony's environment on its host. A container inherits none.
     #[serde(default)]
     pub inherited: InheritedVariables,
@@ -134,6 +137,9 @@ pub struct ExitReport {
     pub left: u32,
     /// Whether it was killed because it did not end within its grace time after TERM.
     pub ignored_term: bool,
+    /// A file of its folder that it changed, although it was to see the folder as it was: the machine permits no overlay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<PathBuf>,
 }
 
 /// A limit that ended a process.

@@ -100,7 +100,9 @@ pub fn with_service<T>(
     let used = ready.and_then(|_| use_it(&requests, &mut subject));
     let fault = subject.backing_services.fault();
     // A service that does not stop is killed; its replies were judged before.
-    let _ = subject.service.stop();
+    if let Ok(ending) = subject.service.stop() {
+        subject.build.changed_by_service(&ending);
+    }
     used.map_err(|failure| {
         let failure = failure.with_backing_services(fault, subject.backing_services.blames());
         failure.with_log(subject.service.log_tail(LOG_LINES))

@@ -1,5 +1,6 @@
 //! Starts the process: its group, its CPUs, its limits, its log.
 
+use super::fresh_folder::FreshFolder;
 use super::home::EmptyHome;
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
@@ -39,6 +40,8 @@ pub(super) struct Child {
     pub(super) address: Option<String>,
     /// Its home folder, if it has one of its own.
     pub(super) home: Option<EmptyHome>,
+    /// Its folder, if it is to see it as it was.
+    pub(super) folder: Option<FreshFolder>,
 }
 
 /// Why a process could not be started.
@@ -70,6 +73,10 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         ),
         isolation: false,
     })?;
+    // Everything below this process sees the folder so.
+    let folder = spec
+        .fresh_folder
+        .then(|| FreshFolder::of(&spec.folder, start.tree));
     let inherits = Inherits {
         pipes: pipes.as_ref(),
         network: cable.as_ref(),
@@ -95,6 +102,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         warnings,
         address: cable.map(|cable| cable.address.to_string()),
         home,
+        folder,
     })
 }
 

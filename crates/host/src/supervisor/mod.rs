@@ -6,6 +6,7 @@
 mod attached;
 mod child;
 mod container;
+mod fresh_folder;
 mod home;
 mod log;
 mod protocol;

@@ -4,6 +4,7 @@ use super::attached;
 use super::child::Child;
 
 use super::container::{self, ContainerGuard};
+use super::fresh_folder::FreshFolder;
 use super::home::EmptyHome;
 use super::log::Log;
 use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
@@ -51,6 +52,7 @@ pub(super) struct Supervisor {
     written: HashMap<i32, u64>,
     machine_oom_kills: u64,
     home: Option<EmptyHome>,
+    folder: Option<FreshFolder>,
 }
 
 impl Supervisor {
@@ -89,6 +91,7 @@ impl Supervisor {
             written: HashMap::new(),
             machine_oom_kills: machine_oom_kills(),
             home: child.home,
+            folder: child.folder,
             spec,
         }
     }
@@ -360,6 +363,7 @@ impl Supervisor {
             contained.remove(|| reap(pid).childless);
         }
         self.home = None;
+        ending.changed = self.folder.take().and_then(FreshFolder::end);
         // Processes stuck in the kernel are abandoned.
         self.childless = true;
         say(&SupervisorEvent::Stopped(ending));

@@ -306,6 +306,7 @@ fn spec() -> ProcessSpec {
         command: vec!["./server".to_owned(), "--port".to_owned()],
         folder: "build".into(),
         inherited: InheritedVariables::Named(vec!["PATH".to_owned(), "LC_*".to_owned()]),
+        fresh_folder: true,
         empty_home: true,
         environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),
         cpus: Cpus::from(vec![2, 3]),
@@ -413,6 +414,7 @@ fn answers() -> Vec<AgentResponse> {
             }),
             left: 0,
             ignored_term: false,
+            changed: Some("cache.pyc".into()),
         }),
         Reply::Log {
             lines: vec!["listening".to_owned()],

@@ -87,10 +87,10 @@ impl BackingProcesses {
     pub(crate) fn query(&mut self, name: &str, query: &str) -> Result<Table, String> {
         let one = self.find(name);
         let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
-        let Some(query_url) = &one.recipe.definition.query_url else {
+        let Some(url) = one.query_url() else {
             return Err(format!("{} answers no queries", one.recipe.label()));
         };
-        query::query(&one.recipe.address(query_url, one.port), query, ANSWER)
+        query::query(&url, query, ANSWER)
     }
 
     /// The value of a limit that a contract sets for one of them.
@@ -195,8 +195,17 @@ impl BackingProcess {
     fn wait(&mut self) -> Result<(), Failure> {
         let began = Instant::now();
         let limit = self.recipe.definition.start_timeout;
+        let mut credentials = self.recipe.definition.credentials.clone();
         loop {
-            let ready = self.is_ready();
+            if let Some(command) = &credentials
+                && self.command("credentials", command)?.is_ok()
+            {
+                credentials = None;
+            }
+            let ready = match credentials {
+                Some(_) => Ok(false),
+                None => self.is_ready(),
+            };
             if let Some(fault) = self.ended() {
                 let last = self.log(3).join(" | ");
                 return Err(Failure::backing_service(
@@ -220,12 +229,17 @@ impl BackingProcess {
         }
     }
 
+    fn query_url(&self) -> Option<String> {
+        let pid = self.process.as_ref().map(|process| process.pid());
+        self.recipe.query_url(self.port, pid)
+    }
+
     fn is_ready(&self) -> Result<bool, Failure> {
         let definition = &self.recipe.definition;
         Ok(match &definition.ready {
             ReadinessCheck::Query(query) => {
-                let query_url = definition.query_url.as_deref().unwrap_or_default();
-                query::query(&self.recipe.address(query_url, self.port), query, ANSWER).is_ok()
+                let url = self.query_url().unwrap_or_default();
+                query::query(&url, query, ANSWER).is_ok()
             }
             ReadinessCheck::Get(path) => {
                 let status = query::get(
@@ -304,11 +318,10 @@ impl BackingProcess {
 
     fn watch(&mut self) -> Result<(), Failure> {
         let definition = &self.recipe.definition;
-        let (None, Some(query), Some(query_url)) = (&self.sampler, &definition.watch, &definition.query_url)
-        else {
+        let (None, Some(query), Some(url)) = (&self.sampler, &definition.watch, self.query_url()) else {
             return Ok(());
         };
-        let started = UsageSampler::start(self.recipe.address(query_url, self.port), query.clone());
+        let started = UsageSampler::start(url, query.clone());
         let watch = started.map_err(|reason| Failure {
             stage: TrialStage::WarmUp,
             ..self.recipe.failed(&format!("cannot be watched: {reason}"))

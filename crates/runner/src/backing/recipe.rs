@@ -2,7 +2,7 @@
 
 use super::lock;
 use crate::Seeds;
-use crate::build::{InstalledToolchain, before_path, probe, short, system};
+use crate::build::{InstalledToolchain, before_path, hex, probe, short, system};
 use crate::script::{ScriptExit, quoted, until_ended};
 use crate::testbed::Member;
 use crate::{Cancel, Failure};
@@ -51,6 +51,12 @@ pub(super) struct Recipe {
     pub(super) key: Option<String>,
     /// Identifies its own data folder.
     token: String,
+    /// The password of the service at it.
+    password: String,
+    /// The password of prony at it.
+    admin_password: String,
+    /// The address from which the service connects.
+    service_address: String,
 }
 
 /// The toolchains of a backing service on its host.
@@ -107,6 +113,9 @@ impl Recipe {
                 .unwrap_or_default(),
             key: None,
             token: token(),
+            password: password(),
+            admin_password: password(),
+            service_address: service_address(bench, trial_placement),
         };
         recipe.key = recipe.data_key()?;
         Ok(recipe)
@@ -246,6 +255,19 @@ impl Recipe {
     pub(super) fn address(&self, text: &str, port: u16) -> String {
         text.replace("{host}", &self.placement.address)
             .replace("{port}", &port.to_string())
+            .replace("{password}", &self.password)
+            .replace("{admin_password}", &self.admin_password)
+    }
+
+    /// The address of prony's queries. On its own host these use a socket in the folder in which the process `pid` runs.
+    pub(super) fn query_url(&self, port: u16, pid: Option<u32>) -> Option<String> {
+        let local = self.definition.local_query_url.as_ref().zip(pid);
+        if let Some((url, pid)) = local.filter(|_| self.member.is_here()) {
+            let data = format!("/proc/{pid}/cwd");
+            return Some(self.address(&url.replace("{data}", &data), port));
+        }
+        let url = self.definition.query_url.as_ref()?;
+        Some(self.address(url, port))
     }
 
     fn setting_words(&self) -> String {
@@ -265,7 +287,30 @@ impl Recipe {
             ("OTHERWISE".to_owned(), format!("/var/tmp/prony-backing-{digits}")),
             ("USERS".to_owned(), self.definition.users.join(" ")),
             ("TOKEN".to_owned(), self.token.clone()),
+            ("PASSWORD".to_owned(), self.password.clone()),
+            ("ADMIN_PASSWORD".to_owned(), self.admin_password.clone()),
+            ("SERVICE_ADDRESS".to_owned(), self.service_address.clone()),
+            // prony's queries come from another host.
+            (
+                "REMOTE_QUERIES".to_owned(),
+                if self.member.is_here() { "" } else { "1" }.to_owned(),
+            ),
         ])
+    }
+}
+
+/// 32 random bytes in hexadecimal digits, which mean themselves in a URL and in a shell.
+fn password() -> String {
+    hex(&rand::random::<[u8; 32]>())
+}
+
+/// The address from which the service of a trial connects to backing services.
+fn service_address(bench: &RunContext<'_>, trial_placement: &TrialPlacement) -> String {
+    let placement = &trial_placement.placement;
+    match &placement.backing_service {
+        Some(backing) if backing.host != placement.service.host => bench.host().address().to_owned(),
+        Some(backing) => backing.address.clone(),
+        None => bench.host().address().to_owned(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The folder of one build, locked exclusively while a process builds in it and shared while processes run from it.
 
-use super::{MARK, copy};
+use super::{BuildOutput, MARK, copy};
 use crate::{Cancel, Failure};
 use prony_config::Service;
-use prony_records::TrialStage;
+use prony_host::ExitReport;
+use prony_records::{TrialStage, Warning, WarningKind};
 use std::any::Any;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -197,6 +198,21 @@ impl BuildLock {
             _lock: Some(Arc::new(lock)),
             _keeper: None,
         }
+    }
+}
+
+impl BuildOutput {
+    /// The warning about a service that changed its build, which is built again before the next start of prony.
+    pub(crate) fn changed_by_service(&self, ending: &ExitReport) -> Option<Warning> {
+        let changed = ending.changed.as_ref()?;
+        // On another host it stays: prony there does not know.
+        let _ = fs::remove_file(self.folder.join(MARK));
+        let text = format!(
+            "the service changed `{}` in the folder of its build, which later starts see: this machine permits neither overlays nor copies that \
+             share their blocks (let prony create user namespaces, or run it as root)",
+            changed.display()
+        );
+        Some(Warning::new(WarningKind::Note, text))
     }
 }
 

@@ -54,7 +54,11 @@ impl ReadyService {
         let ended = service.ended();
         // A service that the kernel kills loses its connections before its process has ended; then only `stop` reports why. Errors of
         // `stop` are ignored: the service is killed in any case.
-        let stopped = service.stop().ok().filter(|ending| ending.why.is_some());
+        let stopped = service.stop().ok();
+        if let Some(ending) = &stopped {
+            self.subject.build.changed_by_service(ending);
+        }
+        let stopped = stopped.filter(|ending| ending.why.is_some());
         let failure = with_exit(failure, ended.or(stopped).as_ref());
         failure.with_log(service.log_tail(LOG_LINES))
     }

@@ -436,6 +436,10 @@ impl<'a> ServiceSlot<'a> {
         let service = &mut ready.subject.service;
         let ended = service.ended();
         let stopped = service.stop();
+        let changed = stopped
+            .as_ref()
+            .ok()
+            .and_then(|ending| ready.subject.build.changed_by_service(ending));
         let judged = match ended {
             Some(ending) => Err(Failure::service_ended(
                 TrialStage::Measure,
@@ -448,7 +452,11 @@ impl<'a> ServiceSlot<'a> {
         for one in &mut self.trials {
             let Some(record) = &mut one.record else { continue };
             match (&judged, &mut record.result) {
-                (Ok(warning), Ok(measurement)) => measurement.warnings.extend(warning.clone()),
+                (Ok(warning), Ok(measurement)) => {
+                    measurement
+                        .warnings
+                        .extend(warning.iter().chain(&changed).cloned());
+                }
                 (Err(excluded), result @ Ok(_)) => {
                     *result = Err(excluded.clone());
                     if one.is_shown {

@@ -42,6 +42,7 @@ pub(super) fn attach(
     };
     Ok(StartedService {
         service,
+        build: start.built.clone(),
         target: (*there.target).clone(),
         backing_services,
     })

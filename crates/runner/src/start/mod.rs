@@ -57,6 +57,8 @@ impl<'a> Start<'a> {
 pub struct StartedService {
     /// The service.
     pub service: Box<dyn Process>,
+    /// Its build.
+    pub(crate) build: BuildOutput,
     /// The address for clients.
     pub target: Target,
     /// Its backing services. They end after the service.
@@ -104,6 +106,7 @@ pub(crate) fn start_service(
         .to_owned();
     Ok(StartedService {
         service,
+        build: start.built.clone(),
         target: target_of(&address, port),
         backing_services,
     })
@@ -189,6 +192,7 @@ fn spec_of(
             None => InheritedVariables::of_services(&service.pass),
             Some(_) => InheritedVariables::Named(service.pass.clone()),
         },
+        fresh_folder: start.built.container.is_none(),
         empty_home: true,
         environment,
         cpus: placement.service.cpus.clone(),

@@ -116,6 +116,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         warnings: Vec::new(),
         address: cable.map(|cable| cable.address.to_string()),
         home: None,
+        folder: None,
     };
     if let Some(first) = made.first {
         made.end = end_of(first);
