@@ -211,11 +211,9 @@ exec "#;
     let taken = taken
         .replace("TAKEN", &marks.join("taken").to_string_lossy())
         .replace("LISTENS", &marks.join("listens").to_string_lossy());
-    let line = "run = 'exec ";
+    let line = "\nexec \"$POSTGRESQL_HOME/bin/postgres\"";
     assert!(own.contains(line), "{own}");
-    let changed = own
-        .replace(line, &format!("run = '''{taken}"))
-        .replace("{settings}'\n", "{settings}'''\n");
+    let changed = own.replace(line, &format!("{taken}\"$POSTGRESQL_HOME/bin/postgres\""));
     checkout.write("backing-services/postgresql/backing.toml", &changed);
     let ended = checkout.prony(&["check", "shop"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -21,7 +21,7 @@ fn curious() -> Checkout {
     change(
         &checkout,
         "run = \"exec",
-        "run = \"env > started.txt; ls -A $HOME > home.txt; exec",
+        "run = \"env > $STATE/started.txt; ls -A $HOME > $STATE/home.txt; exec",
     );
     checkout
 }
@@ -81,7 +81,7 @@ fn builds_and_services_inherit_only_what_they_need() {
     let build = &builds(&checkout.path(""))[0];
     let (built, started) = (
         variables(&build.join("built.txt")),
-        variables(&build.join("started.txt")),
+        variables(&checkout.state("toy-right").join("started.txt")),
     );
     for inherited in [&built, &started] {
         for secret in ["AWS_SECRET_ACCESS_KEY", "PRONY_API_KEY", "NODE_OPTIONS"] {
@@ -96,7 +96,7 @@ fn builds_and_services_inherit_only_what_they_need() {
     let home = Path::new(&started["HOME"]);
     assert_ne!(started.get("HOME"), built.get("HOME"));
     assert!(!home.exists(), "{} is removed", home.display());
-    let files = std::fs::read_to_string(build.join("home.txt")).expect("what it wrote");
+    let files = std::fs::read_to_string(checkout.state("toy-right").join("home.txt")).expect("what it wrote");
     assert_eq!(files, "", "the home is empty");
 }
 
@@ -150,7 +150,7 @@ fn another_program_of_a_toolchain_is_another_build() {
 #[test]
 fn a_copy_of_a_project_builds_and_measures_itself() {
     let checkout = curious();
-    change(&checkout, "exec python3", "pwd > place.txt; exec python3");
+    change(&checkout, "exec python3", "pwd > $STATE/place.txt; exec python3");
     assert_eq!(checked(&checkout, &[]).code, Some(0));
     let place = tempfile::tempdir().expect("a folder");
     let copy = place.path().join("copy");
