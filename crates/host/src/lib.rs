@@ -30,7 +30,7 @@ pub mod wire;
 pub use agent::agent;
 pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
-pub use cpu_lease::{CpuLease, LockError, Locks};
+pub use cpu_lease::{CpuLease, Locks};
 pub use cpus::{Cpus, CpusError};
 pub use environment::{hostname, lacks_proc};
 pub use error::HostError;

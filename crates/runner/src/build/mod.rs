@@ -2,13 +2,13 @@
 //! build.
 
 mod cache;
-mod copy;
 mod digest;
 mod disk_space;
 mod image;
 mod local;
 mod queue;
 mod remote;
+mod sources;
 mod steps;
 mod toolchain;
 
@@ -26,13 +26,14 @@ use std::time::{Duration, Instant};
 use queue::Queue;
 use remote::RemoteBuild;
 use serde::{Deserialize, Serialize};
+use sources::Sources;
 
 pub use cache::BuildLock;
-pub(crate) use copy::is_left_behind;
 pub(crate) use digest::{hex, short};
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
 pub use remote::BuildEvent;
+pub(crate) use sources::is_left_behind;
 pub(crate) use toolchain::before_path;
 pub use toolchain::{InstalledToolchain, probe, system};
 
@@ -138,7 +139,9 @@ impl<'a> Builder<'a> {
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
         let pulled = image::found(service, &mut tools.versions).map_err(without_log)?;
-        let digest = digest::of(service, &tools, &self.folders, pulled.as_ref());
+        let sources = Sources::of(service, self.cancel).map_err(without_log)?;
+        let files = (&self.folders, self.cancel);
+        let digest = digest::of((service, &sources), &tools, files, pulled.as_ref()).map_err(without_log)?;
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
@@ -158,7 +161,7 @@ impl<'a> Builder<'a> {
         let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
             cache::CacheLookup::Complete(folder, in_use) => (true, (folder, in_use)),
             cache::CacheLookup::Empty(entry) => {
-                entry.renew(service).map_err(without_log)?;
+                entry.renew(&sources).map_err(without_log)?;
                 steps::run(self, service, &tools, entry.folder())?;
                 let version = steps::version(self, service, &tools, entry.folder())?;
                 (false, entry.complete(version.as_deref()).map_err(without_log)?)
@@ -184,11 +187,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The digest of a service, which is part of the name of its build folder. `None` if the machine lacks a toolchain or an
-    /// image.
+    /// image, or if the sources cannot be read.
     pub fn digest(&self, service: &Service) -> Option<String> {
         let mut tools = self.tools(service).ok()?;
         let pulled = image::found(service, &mut tools.versions).ok()?;
-        Some(digest::of(service, &tools, &self.folders, pulled.as_ref()))
+        let sources = Sources::of(service, self.cancel).ok()?;
+        let files = (&self.folders, self.cancel);
+        digest::of((service, &sources), &tools, files, pulled.as_ref()).ok()
     }
 
     /// The digests of several services, computed on the host that would build them. Fails if that host does not report them.

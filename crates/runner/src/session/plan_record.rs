@@ -5,6 +5,7 @@ use crate::CommandError;
 use crate::build::hex;
 use prony_config::Service;
 use prony_config::contract::Contract;
+use prony_files::{Entry, EntryKind, Walk};
 use prony_load::Load;
 use prony_records::{RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_statistics::{Options, Summary, summarise};
@@ -145,22 +146,21 @@ fn contract_digests(
         .collect()
 }
 
-/// The digest of names and contents of all files of a folder. Unreadable files count as empty.
+/// The digest of names and contents of all files of a folder. Unreadable files count as empty. A link counts as the file that it
+/// leads to, or else as its target.
 fn digest(folder: &Path) -> String {
     let mut digest = Sha256::new();
-    let mut open = vec![folder.to_owned()];
-    let mut files = Vec::new();
-    while let Some(path) = open.pop() {
-        match std::fs::read_dir(&path) {
-            Ok(entries) => open.extend(entries.filter_map(Result::ok).map(|entry| entry.path())),
-            Err(_) => files.push(path),
-        }
-    }
-    files.sort();
-    for file in files {
-        let content = std::fs::read(&file).unwrap_or_default();
-        let name = file.strip_prefix(folder).unwrap_or(&file);
-        digest.update(name.as_os_str().as_encoded_bytes());
+    let walk = Walk::new(folder);
+    let mut entries: Vec<Entry> = walk.readable().collect();
+    entries.sort_by(|one, other| one.path.cmp(&other.path));
+    for Entry { path, kind, .. } in entries {
+        let file = folder.join(&path);
+        let content = match kind {
+            EntryKind::Link(target) if !file.is_file() => target.into_os_string().into_encoded_bytes(),
+            EntryKind::File | EntryKind::Link(_) => std::fs::read(&file).unwrap_or_default(),
+            EntryKind::Folder | EntryKind::Special(_) => continue,
+        };
+        digest.update(path.as_os_str().as_encoded_bytes());
         digest.update((content.len() as u64).to_le_bytes());
         digest.update(content);
     }
