@@ -5,6 +5,7 @@ use crate::CommandError;
 use crate::build::hex;
 use crate::error::ErrorContext as _;
 use include_dir::{Dir, include_dir};
+use prony_files::sync_file_system;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,9 @@ pub fn shipped() -> Result<PathBuf, CommandError> {
     if !place.is_dir() {
         // Written to a temporary folder and then renamed: another prony process may do the same now.
         let aside = place.with_extension(std::process::id().to_string());
-        let written = write(&aside, &files).and_then(|()| match std::fs::rename(&aside, &place) {
+        // After a power cut, its name must not stand for files whose content was lost.
+        let written = write(&aside, &files).and_then(|()| sync_file_system(&aside));
+        let written = written.and_then(|()| match std::fs::rename(&aside, &place) {
             Err(_) if place.is_dir() => Ok(()),
             result => result,
         });
