@@ -4,11 +4,18 @@
 mod durable;
 mod inside;
 mod lock;
+mod own_folder;
 mod remove;
 mod walk;
+
+#[cfg(test)]
+#[path = "../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
 
 pub use durable::{sync_file_system, sync_folder};
 pub use inside::{InsideError, inside};
 pub use lock::LockFile;
+pub use own_folder::{own_folder, user};
 pub use remove::remove;
 pub use walk::{Entry, EntryKind, Limits, Walk};

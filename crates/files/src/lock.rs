@@ -7,7 +7,7 @@ use nix::libc::{ELOOP, ENXIO, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, S_I
 use nix::unistd::geteuid;
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 /// A symbolic link is an error; a FIFO does not block. Rust's standard library adds `O_CLOEXEC`.
@@ -78,6 +78,10 @@ impl LockFile {
             return Err(refused("others may replace files in its folder: chmod +t"));
         }
         let file = open(path, mode, creates)?;
+        if mode != FOR_ALL && geteuid().is_root() && file.metadata()?.uid() == 0 && folder.uid() != 0 {
+            // Otherwise the user whose project this is could not use it after root did.
+            fchown(&file, Some(folder.uid()), Some(folder.gid()))?;
+        }
         let own = file.metadata()?;
         if !own.is_file() || own.nlink() > 1 {
             return Err(refused("it is not a regular file with one name: remove it"));

@@ -27,6 +27,11 @@ mod tree;
 mod virtual_network;
 pub mod wire;
 
+#[cfg(test)]
+#[path = "../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
+
 pub use agent::agent;
 pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};

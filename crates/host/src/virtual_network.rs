@@ -180,3 +180,31 @@ fn run(inside: Option<&VirtualLink>, tool: &str, arguments: &[&str]) -> Result<(
         .unwrap_or("it failed without a message");
     Err(format!("`{tool} {}`: {line}", arguments.join(" ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Two supervisors may begin at the same number: process IDs repeat in other containers and beyond 32,768.
+    #[test]
+    fn networks_that_exist_at_the_same_time_have_different_addresses() {
+        let network = Network {
+            delay: Duration::ZERO,
+            rate_bits_per_s: None,
+        };
+        let links: Result<Vec<VirtualLink>, String> = (0..3).map(|_| VirtualLink::lay(&network)).collect();
+        match links {
+            Ok(links) => {
+                let mut addresses: Vec<Ipv4Addr> = links.iter().map(|link| link.address).collect();
+                addresses.sort_unstable();
+                addresses.dedup();
+                assert_eq!(addresses.len(), 3, "{addresses:?}");
+            }
+            Err(reason) => {
+                assert!(reason.contains("run as root"), "{reason}");
+                crate::skip::skipped(&reason);
+            }
+        }
+    }
+}

@@ -1,9 +1,8 @@
 //! The folders of an agent: a work folder, which is removed with the agent, and a cache, which stays.
 
-use prony_files::{LockFile, remove};
-use std::fs::{self, DirBuilder, Permissions};
+use prony_files::{LockFile, own_folder, remove, user};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,12 +28,12 @@ impl Folders {
     pub(super) fn make() -> io::Result<Self> {
         let cache = place()?;
         let all = cache.join("work");
-        private(&all)?;
+        own_folder(&all)?;
         sweep(&all);
         loop {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
-            private(&work)?;
+            own_folder(&work)?;
             // Another agent that is starting may have removed it before it was locked.
             let lock = match LockFile::open_folder(&work) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -110,11 +109,10 @@ impl Drop for Folders {
 fn place() -> io::Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let own = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-    let user = nix::unistd::geteuid();
     let candidates = [
         variable(VARIABLE),
         own.map(|own| own.join("prony")),
-        Some(std::env::temp_dir().join(format!("prony-{user}"))),
+        Some(std::env::temp_dir().join(format!("prony-{}", user()))),
     ];
     let mut failed = None;
     for place in candidates
@@ -122,9 +120,8 @@ fn place() -> io::Result<PathBuf> {
         .flatten()
         .filter(|place| place.is_absolute())
     {
-        let own = private(&place.join("work"))
-            .and_then(|()| trusted(&place))
-            .and_then(|()| trusted(&place.join("work")));
+        // A folder that another user made must not be trusted.
+        let own = own_folder(&place).and_then(|()| own_folder(&place.join("work")));
         match own {
             Ok(()) => return Ok(place),
             Err(error) => failed = Some(format!("{}: {error}", place.display())),
@@ -134,28 +131,6 @@ fn place() -> io::Result<PathBuf> {
         "cannot create a folder for its files: set {VARIABLE} to a folder that this user may write to ({})",
         failed.unwrap_or_default()
     )))
-}
-
-/// Creates a folder that only this user can access.
-fn private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// A folder that another user made, or may write to, must not be trusted: it holds programs that are executed.
-fn trusted(folder: &Path) -> io::Result<()> {
-    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    let data = fs::symlink_metadata(folder)?;
-    if !data.is_dir() {
-        return refused("it is a symbolic link or no folder");
-    }
-    if data.uid() != nix::unistd::geteuid().as_raw() {
-        return refused("it belongs to another user");
-    }
-    let mode = data.permissions().mode();
-    if mode & 0o022 != 0 {
-        fs::set_permissions(folder, Permissions::from_mode(mode & 0o7755))?;
-    }
-    Ok(())
 }
 
 fn unlocked(folder: &Path, error: &io::Error) -> io::Error {
