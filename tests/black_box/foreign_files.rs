@@ -125,7 +125,7 @@ fn hashing_ends_when_it_is_told_to() {
     });
     signal(&child, "TERM");
     let stopped = ended(child);
-    assert_eq!(stopped.code, Some(130), "{stopped:?}");
+    assert_eq!(stopped.code, Some(143), "{stopped:?}");
 }
 
 #[test]

@@ -92,6 +92,7 @@ impl StateUse {
             let lock = LockFile::open(&path);
             lock.failed(|| format!("cannot lock {}", path.display()))
         };
+        fs::create_dir_all(state).failed(|| format!("cannot create {}", state.display()))?;
         let shared = used(state.join(IN_USE))?;
         shared
             .wait_shared()
