@@ -27,7 +27,7 @@ pub fn inside(folders: &[&Path], name: &Path) -> Result<PathBuf, InsideError> {
         };
         folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))
     };
-    if !folders.iter().any(|folder| holds(folder)) {
+    if !folders.iter().any(holds) {
         return Err(InsideError::Outside);
     }
     match fs::metadata(&path) {

@@ -107,12 +107,12 @@ impl LockFile {
 
     /// Locks the file for this process alone. `false`: another one has it.
     pub fn try_exclusive(&self) -> io::Result<bool> {
-        self.outcome(self.file.try_lock())
+        outcome(self.file.try_lock())
     }
 
     /// Locks the file for several processes. `false`: one has it for itself.
     pub fn try_shared(&self) -> io::Result<bool> {
-        self.outcome(self.file.try_lock_shared())
+        outcome(self.file.try_lock_shared())
     }
 
     /// Waits for a shared lock. It replaces a lock that this process already has.
@@ -123,15 +123,6 @@ impl LockFile {
 
     pub fn unlock(&self) -> io::Result<()> {
         self.file.unlock()
-    }
-
-    /// A lock that cannot be had is an error, never a lock that counts as had.
-    fn outcome(&self, locked: Result<(), TryLockError>) -> io::Result<bool> {
-        match locked {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(unsupported(&error)),
-        }
     }
 
     /// Whether the path still leads to this file. The previous holder may have removed it after it was opened here.
@@ -214,6 +205,15 @@ fn explained(error: io::Error) -> io::Error {
         Some(ELOOP) => refused("it is a symbolic link: remove it"),
         Some(ENXIO) => refused("it is not a regular file: remove it"),
         _ => error,
+    }
+}
+
+/// A lock that cannot be had is an error, never a lock that counts as had.
+fn outcome(locked: Result<(), TryLockError>) -> io::Result<bool> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(unsupported(&error)),
     }
 }
 

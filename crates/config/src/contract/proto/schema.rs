@@ -57,8 +57,8 @@ impl Schema {
         files.add(GoogleFileResolver::new());
         let mut compiler = protox::Compiler::with_file_resolver(files);
         compiler.include_source_info(true).include_imports(true);
-        let compiled = compiler.open_file(folder.join(file));
-        let set = compiled.map_err(|error| error.to_string())?.file_descriptor_set();
+        let opened = compiler.open_file(folder.join(file));
+        let set = opened.map_err(|error| error.to_string())?.file_descriptor_set();
         let pool =
             DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
         Ok(Self {
