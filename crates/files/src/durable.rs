@@ -1,4 +1,4 @@
-//! Writes that survive a power cut. A file system may keep a name and lose the content, unless it is told to write the content
+//! Writes that survive a power cut. A file system may keep a name and lose the content, unless the content is written to the disk
 //! first.
 
 use std::fs::File;

@@ -1,5 +1,8 @@
 //! How prony treats files that others may have prepared: lock files, walks through folders, paths that must stay in a folder, and
 //! writes that survive a power cut.
+//!
+//! This crate must never know what a file means, and never follow a symbolic link that it was not given by name. Start at
+//! [`LockFile`] and [`Walk`].
 
 mod durable;
 mod inside;

@@ -45,7 +45,7 @@ impl LockFile {
     }
 
     /// Opens a lock file that all users of the machine share, or creates it. The folder must belong to root or this user and be
-    /// sticky, so that nobody can replace the file of another. `flock` needs no right to write: users exclude each other on a
+    /// sticky, so that no user can replace the file of another. `flock` needs no right to write: users exclude each other on a
     /// file that only its owner may write to. An abstract socket would do the same, but only within one network namespace.
     pub fn open_for_all(path: &Path) -> io::Result<Self> {
         Self::open_with(path, FOR_ALL, true)

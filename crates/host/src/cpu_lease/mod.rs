@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Environment variable that overrides the folder of the lock files.
 const VARIABLE: &str = "PRONY_LOCKS";
 /// Folders that all users share on every Linux. The lock files lie directly in one of them: a folder below it would belong to
-/// whoever creates it first, and its owner could replace the files of others.
+/// the user that creates it first, and its owner could replace the files of others.
 const SHARED: [&str; 3] = ["/run/lock", "/tmp", "/dev/shm"];
 /// Everyone may create files, but only remove their own.
 const STICKY: u32 = 0o1002;
@@ -103,7 +103,7 @@ impl Locks {
     }
 }
 
-/// Whether all users may create files in a folder and nobody can replace those of others.
+/// Whether all users may create files in a folder and none can replace those of others.
 fn is_shared(folder: &Path) -> bool {
     let sticky = fs::symlink_metadata(folder).is_ok_and(|data| {
         data.is_dir() && data.mode() & STICKY == STICKY && [0, geteuid().as_raw()].contains(&data.uid())

@@ -202,12 +202,12 @@ mod tests {
     const PROGRAM: &str = "#!/bin/sh\necho started \"$@\"\n";
 
     /// A host: its folders for the cache, in the order in which they are tried.
-    struct There {
+    struct HostFolders {
         place: tempfile::TempDir,
         hash: String,
     }
 
-    impl There {
+    impl HostFolders {
         fn new() -> Self {
             let place = tempfile::tempdir().expect("a folder");
             let program = place.path().join("program");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_cached_binary_is_executed_if_it_has_the_hash() {
-        let there = There::new();
+        let there = HostFolders::new();
         let file = there.cached(&there.named(), PROGRAM);
         assert_eq!(there.run(""), there.started());
         // A power cut, or another hand.
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn no_other_user_can_write_to_the_folder_of_the_binary() {
-        let there = There::new();
+        let there = HostFolders::new();
         there.cached(&there.named(), PROGRAM);
         let folders = [there.named(), there.named().join("agent")];
         for folder in &folders {
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_folder_behind_a_link_is_not_used() {
         for link in ["named", "named/agent"] {
-            let there = There::new();
+            let there = HostFolders::new();
             let prepared = there.place.path().join("prepared");
             there.cached(&prepared, PROGRAM);
             let link = there.place.path().join(link);
@@ -329,7 +329,7 @@ mod tests {
             return;
         }
         for (given, left) in [("named", "named/agent"), ("named/agent", "named")] {
-            let there = There::new();
+            let there = HostFolders::new();
             there.cached(&there.named(), PROGRAM);
             chown(there.place.path().join(given), Some(65_534), None).expect("given");
             chown(there.place.path().join(left), Some(0), None).expect("kept");
