@@ -1,8 +1,9 @@
 //! The folders of an agent: a work folder, which is removed with the agent, and a cache, which stays.
 
 use prony_files::{LockFile, own_folder, remove, user};
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +34,7 @@ impl Folders {
         loop {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
-            own_folder(&work)?;
+            DirBuilder::new().mode(0o700).create(&work)?;
             // Another agent that is starting may have removed it before it was locked.
             let lock = match LockFile::open_folder(&work) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
