@@ -24,6 +24,7 @@ mod environment;
 mod events;
 mod external_services;
 mod file_formats;
+mod foreign_files;
 #[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;

@@ -210,7 +210,10 @@ fn two_runs_on_one_host_refuse_each_other() {
     remote.generator("h2");
     let second = SshHosts::ended(remote.run());
     assert_eq!(second.code, Some(2), "{second:?}");
-    assert!(second.err.contains("is taken by `prony run toys"), "{second:?}");
+    assert!(
+        second.err.contains("is taken by `prony run` (process"),
+        "{second:?}"
+    );
     first.kill().expect("KILL");
     first.wait().expect("it is gone");
     remote.nothing_is_left(&["h1", "h2", "h3"]);

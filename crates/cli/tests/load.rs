@@ -280,17 +280,18 @@ fn a_load_during_a_run_names_the_run_that_it_disturbs() {
     // A run has claimed every possible CPU.
     let claims: Vec<std::fs::File> = (0..256)
         .map(|cpu| {
-            let path = folder.path().join(format!("cpu-{cpu}.lock"));
-            std::fs::write(&path, "17 prony run quick\n").expect("a lock");
+            let path = folder.path().join(format!("prony-cpu-{cpu}.lock"));
+            std::fs::write(&path, format!("{} prony run\n", std::process::id())).expect("a lock");
             let file = std::fs::File::open(path).expect("a lock");
             file.lock().expect("locked");
             file
         })
         .collect();
     let said = load();
-    assert!(
-        said.contains("`prony run quick` (process 17) measures on these CPUs"),
-        "{said}"
+    let named = format!(
+        "`prony run` (process {}) measures on these CPUs",
+        std::process::id()
     );
+    assert!(said.contains(&named), "{said}");
     drop(claims);
 }

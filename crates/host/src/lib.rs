@@ -28,10 +28,15 @@ mod tree;
 mod virtual_network;
 pub mod wire;
 
+#[cfg(test)]
+#[path = "../../../tests/skip.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod skip;
+
 pub use agent::agent;
 pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
-pub use cpu_lease::{CpuLease, LockError, Locks};
+pub use cpu_lease::{CpuLease, Locks};
 pub use cpus::{Cpus, CpusError};
 pub use environment::{hostname, lacks_proc};
 pub use error::HostError;

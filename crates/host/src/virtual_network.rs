@@ -10,6 +10,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 /// A veth pair, and the namespace that contains its far end.
@@ -30,27 +31,21 @@ const LONGEST_QUEUE_MS: u32 = 400;
 const SMALLEST_BUCKET: u64 = 65_536;
 
 impl VirtualLink {
-    /// Creates a namespace and a veth pair into it. `number` makes names and addresses unique among pairs that exist at the same
-    /// time. The error is a sentence with the reason and what to do.
-    pub(crate) fn lay(network: &Network, number: u32) -> Result<Self, String> {
+    /// Creates a namespace and a veth pair into it, with addresses that no other pair has. The error is a sentence with the reason
+    /// and what to do.
+    pub(crate) fn lay(network: &Network) -> Result<Self, String> {
         let namespace = namespace().map_err(|error| {
             format!("cannot create a network namespace: {error}; run as root, or leave `[network]` out")
         })?;
-        let subnet = FIRST + 4 * (number % SUBNETS);
-        let (near, far) = (Ipv4Addr::from(subnet + 1), Ipv4Addr::from(subnet + 2));
+        // In one step: from here on the far end is in the namespace, so the pair is removed with it if a later step fails.
+        let subnet = take_subnet(&namespace)?;
+        let address = FIRST + 4 * subnet;
+        let (near, far) = (Ipv4Addr::from(address + 1), Ipv4Addr::from(address + 2));
         let cable = Self {
             namespace,
             address: far,
         };
-        let (near_end, far_end) = (format!("prony{number}"), format!("prony{number}p"));
-        let inside = format!("/proc/{}/fd/{}", std::process::id(), cable.namespace.as_raw_fd());
-        // In one step: from here on the far end is in the namespace, so the pair is removed with it if a later step fails.
-        ip(
-            None,
-            &[
-                "link", "add", &near_end, "type", "veth", "peer", "name", &far_end, "netns", &inside,
-            ],
-        )?;
+        let (near_end, far_end) = ends(subnet);
         ip(None, &["address", "add", &format!("{near}/30"), "dev", &near_end])?;
         ip(None, &["link", "set", &near_end, "up"])?;
         ip(
@@ -73,6 +68,39 @@ impl VirtualLink {
 /// Moves the calling thread into a namespace. Makes one system call: safe between fork and exec.
 pub(crate) fn enter(door: &OwnedFd) -> nix::Result<()> {
     setns(door.as_fd(), CloneFlags::CLONE_NEWNET)
+}
+
+/// Adds a pair for a subnet that is free, and returns the number of the subnet. The name of the near end has that number, and the
+/// kernel refuses a name that exists, so two supervisors never get the same subnet: not even in different containers that share
+/// the network of the host, where process IDs repeat and lock files are apart.
+fn take_subnet(namespace: &OwnedFd) -> Result<u32, String> {
+    let inside = format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd());
+    // Supervisors begin at different numbers, so that they rarely try the same.
+    let begin = std::process::id() % SUBNETS;
+    for subnet in (begin..SUBNETS).chain(0..begin) {
+        let (near_end, far_end) = ends(subnet);
+        if Path::new("/sys/class/net").join(&near_end).exists() {
+            continue;
+        }
+        let added = ip(
+            None,
+            &[
+                "link", "add", &near_end, "type", "veth", "peer", "name", &far_end, "netns", &inside,
+            ],
+        );
+        match added {
+            Err(reason) if reason.contains("File exists") => {}
+            added => return added.map(|()| subnet),
+        }
+    }
+    Err(format!(
+        "all {SUBNETS} networks of prony on this machine are in use; end other runs"
+    ))
+}
+
+/// The names of both ends of the pair of a subnet.
+fn ends(subnet: u32) -> (String, String) {
+    (format!("prony{subnet}"), format!("prony{subnet}p"))
 }
 
 /// Creates a namespace. The calling thread stays in its own.
@@ -151,4 +179,32 @@ fn run(inside: Option<&VirtualLink>, tool: &str, arguments: &[&str]) -> Result<(
         .find(|line| !line.is_empty())
         .unwrap_or("it failed without a message");
     Err(format!("`{tool} {}`: {line}", arguments.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Two supervisors may begin at the same number: process IDs repeat in other containers and beyond 32,768.
+    #[test]
+    fn networks_that_exist_at_the_same_time_have_different_addresses() {
+        let network = Network {
+            delay: Duration::ZERO,
+            rate_bits_per_s: None,
+        };
+        let links: Result<Vec<VirtualLink>, String> = (0..3).map(|_| VirtualLink::lay(&network)).collect();
+        match links {
+            Ok(links) => {
+                let mut addresses: Vec<Ipv4Addr> = links.iter().map(|link| link.address).collect();
+                addresses.sort_unstable();
+                addresses.dedup();
+                assert_eq!(addresses.len(), 3, "{addresses:?}");
+            }
+            Err(reason) => {
+                assert!(reason.contains("run as root"), "{reason}");
+                crate::skip::skipped(&reason);
+            }
+        }
+    }
 }

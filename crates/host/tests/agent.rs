@@ -199,7 +199,7 @@ fn two_runs_do_not_get_the_same_cpus() {
         "{error:?}"
     );
     assert!(
-        text.contains("CPU 1 of app") && text.contains("`prony run one`"),
+        text.contains("CPU 1 of app") && text.contains("`prony run` (process"),
         "{text}"
     );
     drop(held);

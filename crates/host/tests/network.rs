@@ -1,10 +1,11 @@
 //! A process in its own network namespace, if this machine allows one; otherwise the tests are skipped with the reason.
 
-use crate::common::{self, Toy, until};
+use crate::common::{Toy, until};
 use crate::skip;
 use prony_host::{Network, Process};
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 8_080;
@@ -50,13 +51,10 @@ fn a_rate_holds() {
             // 16 Mbit at 16 Mbit/s take a second, minus the initial burst.
             let took = exchange(&*process, 2_000_000);
             assert!(took > Duration::from_millis(800), "{took:?}");
-            let cable = format!(
-                "/sys/class/net/prony{}",
-                common::parent(process.pid() as i32).expect("a parent")
-            );
-            assert!(std::path::Path::new(&cable).exists());
+            let cable = near_end(&*process);
+            assert!(cable.exists());
             process.stop().expect("stopped");
-            until("the cable is gone", || !std::path::Path::new(&cable).exists());
+            until("the cable is gone", || !cable.exists());
         }
         Err(reason) => refused(&reason, "CONFIG_NET_SCH_TBF"),
     }
@@ -105,14 +103,15 @@ fn an_own_network_alone_is_reached() {
 fn a_cable_that_cannot_be_laid_leaves_no_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
-    let ip = "#!/bin/sh\ncase \"$1 $2\" in 'link add') PATH=\"$REST\"; exec ip \"$@\";; esac\necho 'cannot do that' >&2\nexit 1\n";
+    let added = folder.path().join("added");
+    let ip = "#!/bin/sh\ncase \"$1 $2\" in 'link add') echo \"$3\" >> \"$ADDED\"; PATH=\"$REST\"; exec ip \"$@\";; esac\necho 'cannot do that' >&2\nexit 1\n";
     std::fs::write(folder.path().join("ip"), ip).expect("written");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path().join("ip"), mode).expect("set");
-    let before = cables();
     let with_tools = [
         "env".to_owned(),
         format!("REST={path}"),
+        format!("ADDED={}", added.display()),
         format!("PATH={}:{path}", folder.path().display()),
         env!("CARGO_BIN_EXE_prony-host-toy").to_owned(),
         "supervise".to_owned(),
@@ -124,22 +123,16 @@ fn a_cable_that_cannot_be_laid_leaves_no_end() {
     };
     let reason = start(&toy, network, "10").err().expect("refused");
     assert!(reason.contains("run as root"), "{reason}");
-    until("no interface is left", || {
-        cables()
-            .iter()
-            .all(|cable| before.contains(cable) || !is_dead(cable))
-    });
+    let added = std::fs::read_to_string(added).expect("a pair was added");
+    for name in added.lines() {
+        let end = Path::new("/sys/class/net").join(name);
+        until("no interface is left", || !end.exists());
+    }
 }
 
-/// The veth interfaces of all supervisors.
-fn cables() -> Vec<String> {
-    let entries = std::fs::read_dir("/sys/class/net").expect("there").flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.starts_with("prony")).collect()
-}
-
-/// Whether the supervisor whose id is in the name of the interface has ended.
-fn is_dead(cable: &str) -> bool {
-    let number: String = cable.chars().filter(char::is_ascii_digit).collect();
-    !common::alive(number.parse().expect("a process"))
+/// The near end of the veth pair of a process. Its name has the number of the subnet.
+fn near_end(process: &dyn Process) -> PathBuf {
+    let address: Ipv4Addr = process.address().expect("an address").parse().expect("IPv4");
+    let subnet = (u32::from(address) - u32::from(Ipv4Addr::new(198, 18, 0, 0))) / 4;
+    Path::new("/sys/class/net").join(format!("prony{subnet}"))
 }

@@ -388,7 +388,7 @@ fn two_runs_on_one_host_refuse_each_other() {
     let _held = one.claim(&cpus).expect("free");
     let error = two.claim(&cpus).expect_err("taken").to_string();
     assert!(
-        error.contains("CPU 0 of h1") && error.contains("a test on h1"),
+        error.contains("CPU 0 of h1") && error.contains("`a test` (process"),
         "{error}"
     );
     connect(&testbed, "h2").claim(&cpus).expect("another host");

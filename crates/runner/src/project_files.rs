@@ -5,9 +5,9 @@ use crate::schema::extended_schema;
 use crate::testbed::TestbedFile;
 use prony_config::format::{FileKind, SourceFile, upgraded};
 use prony_config::{Catalogue, ConfigError};
+use prony_files::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use walkdir::{DirEntry, WalkDir};
 
 /// The folders of a project that contain files of its own.
 const FOLDERS: [&str; 7] = [
@@ -57,20 +57,19 @@ impl Checkout {
 
 /// The files in a folder, to some depth, whose kinds can be told. Hidden and installed files are left out.
 pub fn known_files(folder: &Path, depth: usize) -> Vec<ProjectFile> {
-    let is_own = |entry: &DirEntry| {
-        let name = entry.file_name().to_string_lossy();
-        entry.depth() == 0 || !name.starts_with('.') && name != "node_modules" && name != "target"
+    let is_other = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with('.') || name == "node_modules" || name == "target"
     };
-    let walk = WalkDir::new(folder).max_depth(depth).sort_by_file_name();
-    let entries = walk.into_iter().filter_entry(is_own).flatten();
+    let walk = Walk::new(folder).only_to(depth).skip(&is_other);
     let file = |path: PathBuf| {
         path.extension().filter(|extension| *extension == "toml")?;
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let kind = FileKind::of(&path, &text)?;
         Some(ProjectFile { kind, path })
     };
-    entries
-        .map(DirEntry::into_path)
+    walk.readable()
+        .map(|entry| folder.join(entry.path))
         .filter(|path| path.is_file())
         .filter_map(file)
         .collect()

@@ -81,7 +81,7 @@ pub enum StoreError {
         /// The process that measures it, if it is known.
         holder: Option<u32>,
     },
-    #[error("cannot create the lock file {} of a run: {source}; make its folder writable, or name another store with --store", path.display())]
+    #[error("cannot lock {}, which keeps other processes out of the run: {source}; if its folder cannot be used, name another store with --store", path.display())]
     Lock { path: PathBuf, source: std::io::Error },
     #[error(
         "a label is one line of at most {longest} letters, without control characters: give a shorter one"

@@ -4,24 +4,17 @@
 //! If a process is killed, the one that continues its run takes over the file.
 
 use crate::{Store, StoreError};
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use prony_files::LockFile;
+use std::fs;
+use std::path::PathBuf;
 
 /// The exclusive right to add to a run, until this is dropped.
 #[derive(Debug)]
-pub struct RunLock {
-    file: File,
-    path: PathBuf,
-}
+pub struct RunLock(LockFile);
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-        // Closing the file is not enough: a child process that is being started has a copy of it until it executes its
-        // program.
-        let _ = self.file.unlock();
+        let _ = fs::remove_file(self.0.path());
     }
 }
 
@@ -34,27 +27,18 @@ impl Store {
             source,
         };
         loop {
-            let mut file = File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
-                .map_err(failed)?;
-            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let mut file = LockFile::open(&path).map_err(failed)?;
+            if !file.try_exclusive().map_err(failed)? {
                 return Err(StoreError::RunBusy {
                     run: run.to_owned(),
-                    holder: holder(&mut file),
+                    holder: file.holder().map(|(process, _)| process),
                 });
             }
             // The previous holder may have removed the file after it was opened here: then another process may lock a
             // new one.
-            if is_at(&file, &path).map_err(failed)? {
-                let noted = file
-                    .set_len(0)
-                    .and_then(|()| writeln!(file, "{}", std::process::id()));
-                noted.map_err(failed)?;
-                return Ok(RunLock { file, path });
+            if file.is_current().map_err(failed)? {
+                file.note("").map_err(failed)?;
+                return Ok(RunLock(file));
             }
         }
     }
@@ -64,19 +48,4 @@ impl Store {
         name.push(format!("-{}.lock", run.replace('/', "_")));
         PathBuf::from(name)
     }
-}
-
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let own = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (own.dev(), own.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn holder(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
 }

@@ -4,10 +4,10 @@
 //! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::ConfigError;
+use crate::contract::named_file;
 use crate::contract::toml::{Algorithm, EnvironmentToml, FileToml, JwtToml, KeyToml};
 use crate::format::SourceFile;
 use crate::format::Spanned;
-use crate::format::error::io_reason;
 use crate::format::template::{Piece, mentioned, parse};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -48,8 +48,9 @@ impl<'a> TokenSigner<'a> {
     fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
             KeyToml::Text(text) => text.clone(),
-            KeyToml::File(FileToml { file }) => std::fs::read_to_string(folder.join(file))
-                .map_err(|error| format!("`key`: {file}: {}", io_reason(&error)))?,
+            KeyToml::File(FileToml { file }) => {
+                named_file::read(folder, file).map_err(|reason| format!("`key`: {file}: {reason}"))?
+            }
             KeyToml::Variable(EnvironmentToml { variable }) => std::env::var(variable)
                 .map_err(|error| format!("`key`: the environment variable {variable} {}", absent(&error)))?,
         };

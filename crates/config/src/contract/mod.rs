@@ -12,6 +12,7 @@ mod definition;
 pub mod digest;
 mod jwt;
 mod load;
+mod named_file;
 mod proto;
 mod source;
 mod template;

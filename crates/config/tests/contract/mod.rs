@@ -8,6 +8,7 @@ mod exact_values;
 mod features;
 mod made;
 mod openapi;
+mod outside;
 mod placeholders;
 mod shop;
 mod stream;

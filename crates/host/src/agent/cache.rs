@@ -1,12 +1,12 @@
 //! Data that stays on a host between connections: prony's binaries, and content stored under its hash. Both are limited in size.
 
-use super::folders::{Folders, remove};
+use super::folders::Folders;
+use prony_files::{LockFile, Walk, remove, sync_file_system};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
-use walkdir::WalkDir;
 
 /// Number of binaries that are kept.
 const BINARIES: usize = 4;
@@ -16,21 +16,28 @@ const BYTES: u64 = 8 << 30;
 const GIVEN_UP: Duration = Duration::from_hours(24);
 
 /// Finds content by its hash. From now on it is kept until this agent ends.
-pub(super) fn find(folders: &Folders, hash: &str) -> Option<PathBuf> {
-    let folder = place(folders, hash)?;
-    let lock = File::open(&folder).ok()?;
+pub(super) fn find(folders: &Folders, hash: &str) -> io::Result<Option<PathBuf>> {
+    let Some(folder) = place(folders, hash) else {
+        return Ok(None);
+    };
+    let lock = match LockFile::open_folder(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
     // An agent that removes content holds an exclusive lock on it.
-    if matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
-        return None;
+    if !lock.try_shared()? || !lock.is_current()? {
+        return Ok(None);
     }
-    let content = fs::read_dir(&folder).ok()?.flatten().next()?.path();
-    touch(&lock);
+    let Some(content) = fs::read_dir(&folder)?.flatten().next() else {
+        return Ok(None);
+    };
+    touch(lock.file());
     folders
         .used
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(lock);
-    Some(content)
+    Ok(Some(content.path()))
 }
 
 /// Moves received content into the cache, and evicts old content.
@@ -42,12 +49,14 @@ pub(super) fn keep(folders: &Folders, part: &Path, name: &Path, hash: &str) -> i
     fs::create_dir(&whole)?;
     fs::rename(part, whole.join(name))?;
     fs::create_dir_all(folders.cache().join("kept"))?;
+    // After a power cut, its name must not stand for content that was lost.
+    sync_file_system(&whole)?;
     // If another agent was faster, its copy is equally good.
     let moved = fs::rename(&whole, &folder);
     if moved.is_err() {
         remove(&whole)?;
     }
-    match find(folders, hash) {
+    match find(folders, hash)? {
         Some(content) => {
             bound(&folders.cache().join("kept"), BYTES);
             Ok(content)
@@ -85,20 +94,18 @@ fn bound(kept: &Path, most: u64) {
         if bytes <= most {
             return;
         }
-        let unused = File::open(&folder).is_ok_and(|lock| lock.try_lock().is_ok() && remove(&folder).is_ok());
-        if unused {
+        let unused = LockFile::open_folder(&folder)
+            .and_then(|lock| Ok(lock.try_exclusive()? && remove(&folder).is_ok()));
+        if unused.unwrap_or(false) {
             bytes = bytes.saturating_sub(size);
         }
     }
 }
 
 fn size(path: &Path) -> u64 {
-    WalkDir::new(path)
-        .into_iter()
-        .flatten()
-        .filter(|entry| !entry.file_type().is_dir())
-        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
-        .sum()
+    let walk = Walk::new(path);
+    let files = walk.readable().filter(|entry| !entry.metadata.is_dir());
+    files.map(|entry| entry.metadata.len()).sum()
 }
 
 /// Keeps the most recently used binaries, including the running one. Removes abandoned uploads.
@@ -143,10 +150,10 @@ mod tests {
             let file = File::open(&path).expect("there");
             file.set_modified(SystemTime::now() - Duration::from_secs(age))
                 .expect("set");
-            file
+            path
         };
-        let used = content("a-used", 300);
-        used.try_lock_shared().expect("locked");
+        let used = LockFile::open_folder(&content("a-used", 300)).expect("there");
+        assert!(used.try_shared().expect("locked"));
         content("b-old", 200);
         content("c-new", 100);
         bound(folder.path(), 250);

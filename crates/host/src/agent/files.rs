@@ -1,9 +1,10 @@
 //! Copies files between the controller and this host.
 
 use super::cache;
-use super::folders::{Folders, remove};
+use super::folders::Folders;
 use crate::free_bytes;
 use crate::wire::{Entry, EntryKind, Fault, OutboundWriter, Reply};
+use prony_files::remove;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};

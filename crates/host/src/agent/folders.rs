@@ -1,8 +1,9 @@
 //! The folders of an agent: a work folder, which is removed with the agent, and a cache, which stays.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use prony_files::{LockFile, own_folder, remove, user};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,10 +18,10 @@ pub(super) struct Folders {
     cache: PathBuf,
     work: PathBuf,
     /// Locked while this agent lives. The kernel releases it however the agent ends.
-    _lock: File,
+    _lock: LockFile,
     number: AtomicU32,
     /// Content of the cache that is in use, locked in the same way.
-    pub(super) used: Mutex<Vec<File>>,
+    pub(super) used: Mutex<Vec<LockFile>>,
 }
 
 impl Folders {
@@ -28,22 +29,22 @@ impl Folders {
     pub(super) fn make() -> io::Result<Self> {
         let cache = place()?;
         let all = cache.join("work");
-        private(&all)?;
+        own_folder(&all)?;
         sweep(&all);
         loop {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
-            private(&work)?;
+            DirBuilder::new().mode(0o700).create(&work)?;
             // Another agent that is starting may have removed it before it was locked.
-            let lock = match File::open(&work) {
+            let lock = match LockFile::open_folder(&work) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
-            // On a file system without locks no folder is ever swept, but the agent still works.
-            let _ = lock.try_lock();
+            if !lock.try_exclusive().map_err(|error| unlocked(&work, &error))? {
+                continue;
+            }
             // Or removed between opening and locking.
-            if fs::metadata(&work).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()))
-            {
+            if lock.is_current()? {
                 return Ok(Self {
                     cache,
                     work,
@@ -109,11 +110,10 @@ impl Drop for Folders {
 fn place() -> io::Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let own = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
-    let user = nix::unistd::geteuid();
     let candidates = [
         variable(VARIABLE),
         own.map(|own| own.join("prony")),
-        Some(std::env::temp_dir().join(format!("prony-{user}"))),
+        Some(std::env::temp_dir().join(format!("prony-{}", user()))),
     ];
     let mut failed = None;
     for place in candidates
@@ -122,10 +122,9 @@ fn place() -> io::Result<PathBuf> {
         .filter(|place| place.is_absolute())
     {
         // A folder that another user made must not be trusted.
-        let own = private(&place.join("work")).and_then(|()| fs::metadata(place.join("work")));
+        let own = own_folder(&place).and_then(|()| own_folder(&place.join("work")));
         match own {
-            Ok(data) if data.uid() == user.as_raw() => return Ok(place),
-            Ok(_) => {}
+            Ok(()) => return Ok(place),
             Err(error) => failed = Some(format!("{}: {error}", place.display())),
         }
     }
@@ -135,50 +134,22 @@ fn place() -> io::Result<PathBuf> {
     )))
 }
 
-/// Creates a folder that only this user can access.
-fn private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+fn unlocked(folder: &Path, error: &io::Error) -> io::Error {
+    let text = format!(
+        "cannot lock {}: {error}; {VARIABLE} names another one",
+        folder.display()
+    );
+    io::Error::new(error.kind(), text)
 }
 
 /// Removes the work folders of agents that have ended.
 fn sweep(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
-        let Ok(folder) = File::open(entry.path()) else {
+        let Ok(folder) = LockFile::open_folder(&entry.path()) else {
             continue;
         };
-        match folder.try_lock() {
-            Ok(()) => {
-                let _ = remove(&entry.path());
-            }
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
-        }
-    }
-}
-
-/// Removes whatever exists at a path. Changes the permissions of folders that forbid it.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    let metadata = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    if !metadata.is_dir() {
-        return fs::remove_file(path);
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            allow(path);
-            fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-fn allow(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            allow(&entry.path());
+        if folder.try_exclusive().is_ok_and(|locked| locked) {
+            let _ = remove(&entry.path());
         }
     }
 }

@@ -295,9 +295,7 @@ impl Session {
             },
             AgentRequest::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
             AgentRequest::Claim { claim, cpus, what } => {
-                let locks = Locks::of_this_machine();
-                let held =
-                    locks.map_or_else(|_| Ok(CpuLease::default()), |locks| locks.claim(&cpus, &what))?;
+                let held = Locks::of_this_machine()?.claim(&cpus, &what)?;
                 self.claims().insert(claim, held);
                 Reply::Done
             }
@@ -306,7 +304,8 @@ impl Session {
                 Reply::Done
             }
             AgentRequest::Kept { hash } => Reply::Path {
-                path: cache::find(&self.folders, &hash),
+                path: cache::find(&self.folders, &hash)
+                    .map_err(|error| Fault::other(format!("cannot use its cache: {error}")))?,
             },
             AgentRequest::Which { program } => files::which(&program),
             AgentRequest::Look { path } => files::look(&self.folders, &path),

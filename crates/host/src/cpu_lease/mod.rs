@@ -4,13 +4,20 @@
 //! The kernel releases a lock however the process ends, so stale locks cannot exist. Runs on other CPUs are not affected.
 
 use crate::{Cpus, HostError};
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use nix::unistd::{AccessFlags, access, geteuid};
+use prony_files::LockFile;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Environment variable that overrides the folder of the lock files.
 const VARIABLE: &str = "PRONY_LOCKS";
+/// Folders that all users share on every Linux. The lock files lie directly in one of them: a folder below it would belong to
+/// the user that creates it first, and its owner could replace the files of others.
+const SHARED: [&str; 3] = ["/run/lock", "/tmp", "/dev/shm"];
+/// Everyone may create files, but only remove their own.
+const STICKY: u32 = 0o1002;
 
 /// The lock files of a machine's CPUs.
 #[derive(Debug, Clone)]
@@ -20,25 +27,7 @@ pub struct Locks {
 
 /// Claimed CPUs. Dropping the value releases them.
 #[derive(Debug, Default)]
-pub struct CpuLease(Vec<File>);
-
-/// Why a CPU is not locked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LockError {
-    /// Another run has it; the text names that run.
-    Taken(String),
-    /// This lock file cannot be opened, so other runs are not kept from using the CPU.
-    Unopened(PathBuf),
-}
-
-impl Drop for CpuLease {
-    fn drop(&mut self) {
-        for file in &self.0 {
-            // Closing the file is not enough: a child between fork and exec holds a copy of the descriptor.
-            let _ = file.unlock();
-        }
-    }
-}
+pub struct CpuLease(Vec<LockFile>);
 
 impl CpuLease {
     /// Adds the CPUs of `more`.
@@ -48,17 +37,21 @@ impl CpuLease {
 }
 
 impl Locks {
-    /// The locks of this machine, in a folder that all users share. The error: that folder cannot be created.
-    pub fn of_this_machine() -> io::Result<Self> {
+    /// The locks of this machine, in a folder that all users share. The error: there is none.
+    pub fn of_this_machine() -> Result<Self, HostError> {
         if let Some(named) = std::env::var_os(VARIABLE) {
             let folder = PathBuf::from(named);
-            fs::create_dir_all(&folder)?;
+            fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
             return Ok(Self::in_folder(folder));
         }
-        let shared = PathBuf::from("/run/lock");
-        make(&shared.join("prony"))
-            .or_else(|_| make(&std::env::temp_dir().join("prony-locks")))
-            .map(Self::in_folder)
+        let shared = SHARED.map(Path::new).into_iter().find(|folder| is_shared(folder));
+        shared.map(Self::in_folder).ok_or_else(|| {
+            let text = format!(
+                "none of {} is a sticky folder of root in which everyone may create files: set {VARIABLE} to a folder for locks",
+                SHARED.join(", ")
+            );
+            failed(Path::new(SHARED[0]), io::Error::other(text))
+        })
     }
 
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
@@ -67,35 +60,28 @@ impl Locks {
         }
     }
 
-    /// Locks one CPU for `what` if it is free. On a file system without locks the CPU counts as locked.
-    pub fn lock(&self, cpu: usize, what: &str) -> Result<CpuLease, LockError> {
+    /// Locks one CPU for `what`, a command line, if it is free. Otherwise [`HostError::Taken`] names the run that has it. A lock
+    /// that cannot be had is another error.
+    pub fn lock(&self, cpu: usize, what: &str) -> Result<CpuLease, HostError> {
         let path = self.path(cpu);
-        let Ok(mut file) = open(&path) else {
-            return Err(LockError::Unopened(path));
-        };
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(LockError::Taken(holder(&mut file)));
+        let mut file = LockFile::open_for_all(&path).map_err(|error| failed(&path, error))?;
+        if !file.try_exclusive().map_err(|error| failed(&path, error))? {
+            return Err(HostError::Taken {
+                host: String::new(),
+                cpu,
+                holder: holder(&file),
+            });
         }
-        // The file of another user may be read-only. The lock holds without the note.
-        let _ = note(&mut file, &format!("{} {what}", std::process::id()));
+        // The file of another user is read-only. The lock holds without the note.
+        let _ = file.note(&without_arguments(what));
         Ok(CpuLease(vec![file]))
     }
 
-    /// Locks all of these CPUs for `what`, or none: then [`HostError::Taken`] names the run that has one.
+    /// Locks all of these CPUs for `what`, or none.
     pub fn claim(&self, cpus: &Cpus, what: &str) -> Result<CpuLease, HostError> {
         let mut held = CpuLease::default();
         for &cpu in cpus.as_slice() {
-            match self.lock(cpu, what) {
-                Ok(one) => held.extend(one),
-                Err(LockError::Unopened(_)) => {}
-                Err(LockError::Taken(holder)) => {
-                    return Err(HostError::Taken {
-                        host: String::new(),
-                        cpu,
-                        holder,
-                    });
-                }
-            }
+            held.extend(self.lock(cpu, what)?);
         }
         Ok(held)
     }
@@ -103,54 +89,60 @@ impl Locks {
     /// The run that has one of these CPUs, if any.
     pub fn holder(&self, cpus: &Cpus) -> Option<String> {
         cpus.as_slice().iter().find_map(|&cpu| {
+            let path = self.path(cpu);
+            // A CPU that was never claimed has no file.
+            let file = path.exists().then(|| LockFile::open_for_all(&path))?.ok()?;
             // A shared lock, so that concurrent queries do not see each other.
-            let mut file = File::open(self.path(cpu)).ok()?;
-            let taken = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-            taken.then(|| holder(&mut file))
+            let free = file.try_shared().ok()?;
+            (!free).then(|| holder(&file))
         })
     }
 
     fn path(&self, cpu: usize) -> PathBuf {
-        self.folder.join(format!("cpu-{cpu}.lock"))
+        self.folder.join(format!("prony-cpu-{cpu}.lock"))
     }
 }
 
-fn make(folder: &Path) -> io::Result<PathBuf> {
-    match fs::create_dir(folder) {
-        // Sticky, like /tmp: everyone may add files, but only remove their own.
-        Ok(()) => fs::set_permissions(folder, Permissions::from_mode(0o1777))?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
+/// Whether all users may create files in a folder and none can replace those of others.
+fn is_shared(folder: &Path) -> bool {
+    let sticky = fs::symlink_metadata(folder).is_ok_and(|data| {
+        data.is_dir() && data.mode() & STICKY == STICKY && [0, geteuid().as_raw()].contains(&data.uid())
+    });
+    // A read-only file system is no place for locks.
+    sticky && access(folder, AccessFlags::W_OK).is_ok()
+}
+
+/// The program and its command. All users may read the file, and arguments may hold anything.
+fn without_arguments(what: &str) -> String {
+    let mut words = what.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let is_command = |word: &&str| {
+        word.bytes()
+            .all(|letter| letter.is_ascii_lowercase() || letter == b'-')
+    };
+    match words
+        .next()
+        .filter(|word| !word.starts_with('-'))
+        .filter(is_command)
+    {
+        Some(command) => format!("{program} {command}"),
+        None => program.to_owned(),
     }
-    Ok(folder.to_owned())
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    let made = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(path);
-    if let Ok(file) = made {
-        file.set_permissions(Permissions::from_mode(0o666))?;
-        return Ok(file);
+fn failed(path: &Path, error: io::Error) -> HostError {
+    HostError::File {
+        what: "lock",
+        path: path.to_owned(),
+        error,
     }
-    let both = OpenOptions::new().read(true).write(true).open(path);
-    both.or_else(|_| File::open(path))
 }
 
-fn note(file: &mut File, text: &str) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "{text}")
-}
-
-fn holder(file: &mut File) -> String {
-    let mut text = String::new();
-    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-    match (read, text.trim().split_once(' ')) {
-        (Ok(_), Some((pid, what))) => format!("`{what}` (process {pid})"),
-        _ => "another run of prony".to_owned(),
+fn holder(file: &LockFile) -> String {
+    match file.holder() {
+        Some((pid, what)) if !what.is_empty() => format!("`{what}` (process {pid})"),
+        Some((pid, _)) => format!("process {pid}"),
+        None => "another run of prony".to_owned(),
     }
 }
 
@@ -167,18 +159,51 @@ mod tests {
         let error = locks.claim(&cpus(&[0, 2]), "prony run two").expect_err("taken");
         assert!(
             matches!(&error, HostError::Taken { cpu: 2, .. })
-                && error.to_string().contains("`prony run one`"),
+                && error.to_string().contains("`prony run` (process"),
             "{error}"
         );
         assert_eq!(locks.holder(&cpus(&[0])), None, "given back at once");
         assert!(
             locks
                 .holder(&cpus(&[0, 1]))
-                .is_some_and(|who| who.contains("prony run one"))
+                .is_some_and(|who| who.contains("`prony run`"))
         );
         drop(one);
         locks
             .claim(&cpus(&[0, 1, 2]), "prony run two")
             .expect("free again");
+    }
+
+    /// The locks of all users are in one folder, which others can read.
+    #[test]
+    fn a_lock_names_the_command_without_its_arguments() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let locks = Locks::in_folder(folder.path());
+        let _held = locks.lock(7, "prony run quick --header token").expect("free");
+        let written = fs::read_to_string(folder.path().join("prony-cpu-7.lock")).expect("a note");
+        assert_eq!(written, format!("{} prony run\n", std::process::id()));
+        for (what, noted) in [
+            ("prony", "prony"),
+            ("prony -C /home/me run", "prony"),
+            ("prony Secret", "prony"),
+            ("", ""),
+        ] {
+            assert_eq!(without_arguments(what), noted);
+        }
+    }
+
+    /// A link of another user would otherwise make prony truncate its target.
+    #[test]
+    fn a_lock_file_that_is_a_link_is_an_error_and_its_target_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let victim = folder.path().join("victim.txt");
+        fs::write(&victim, "precious").expect("written");
+        std::os::unix::fs::symlink(&victim, folder.path().join("prony-cpu-0.lock")).expect("linked");
+        let error = Locks::in_folder(folder.path())
+            .lock(0, "prony run")
+            .expect_err("refused");
+        let text = error.to_string();
+        assert!(text.contains("symbolic link: remove it"), "{text}");
+        assert_eq!(fs::read_to_string(victim).expect("there"), "precious");
     }
 }

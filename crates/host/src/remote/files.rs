@@ -4,6 +4,7 @@ use super::connection::Connection;
 use super::{Progress, UploadResult};
 use crate::HostError;
 use crate::wire::{AgentRequest, Entry, EntryKind, InboundReader, OutboundWriter, Reply, hash};
+use prony_files::{EntryKind as Kind, Limits, Walk};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -116,54 +117,48 @@ fn read(path: PathBuf, error: io::Error) -> HostError {
 
 type TransferError = (PathBuf, io::Error);
 
-/// Lists everything at and below a path, each folder before its contents, in a deterministic order.
+/// Lists everything at and below a path, each folder before its contents, in a deterministic order. Sockets and pipes belong to
+/// processes on this machine and are left out.
 fn survey(from: &Path) -> Result<Vec<Entry>, TransferError> {
-    let mut entries = Vec::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(path) = open.pop() {
-        let whole = join(from, &path);
-        let failed = |error| (whole.clone(), error);
-        // The root itself may be a symbolic link, which is followed.
-        let metadata = if path.as_os_str().is_empty() {
-            fs::metadata(&whole)
-        } else {
-            fs::symlink_metadata(&whole)
-        };
-        let metadata = metadata.map_err(failed)?;
-        let kind = metadata.file_type();
-        let (kind, target) = if kind.is_dir() {
-            let mut below = Vec::new();
-            for entry in fs::read_dir(&whole).map_err(failed)? {
-                below.push(path.join(entry.map_err(failed)?.file_name()));
-            }
-            below.sort_unstable();
-            open.extend(below.into_iter().rev());
-            (EntryKind::Folder, None)
-        } else if kind.is_symlink() {
-            (EntryKind::Link, Some(fs::read_link(&whole).map_err(failed)?))
-        } else if kind.is_file() {
-            (EntryKind::File, None)
-        } else {
-            // Sockets and pipes belong to processes on this machine.
-            continue;
-        };
-        entries.push(Entry {
-            path,
-            kind,
-            mode: metadata.permissions().mode() & 0o7777,
-            bytes: if kind == EntryKind::File {
-                metadata.len()
-            } else {
-                0
-            },
-            target,
-        });
-        if entries.len() > MOST_ENTRIES {
-            let many = format!("it contains more than {MOST_ENTRIES} files");
-            return Err((from.to_owned(), io::Error::other(many)));
-        }
+    let failed = |error| (from.to_owned(), error);
+    // The root itself may be a symbolic link, which is followed.
+    let root = fs::metadata(from).map_err(failed)?;
+    let kind = if root.is_dir() { Kind::Folder } else { Kind::File };
+    let mut entries: Vec<Entry> = entry(PathBuf::new(), kind, &root).into_iter().collect();
+    if !root.is_dir() {
+        return Ok(entries);
     }
+    let limits = Limits {
+        entries: MOST_ENTRIES,
+        ..Limits::NONE
+    };
+    let walk = Walk::new(from).limits(limits);
+    let walked = walk.each(|found| {
+        entries.extend(entry(found.path, found.kind, &found.metadata));
+        Ok(())
+    });
+    walked.map_err(failed)?;
     Ok(entries)
+}
+
+fn entry(path: PathBuf, kind: Kind, metadata: &fs::Metadata) -> Option<Entry> {
+    let (kind, target) = match kind {
+        Kind::Folder => (EntryKind::Folder, None),
+        Kind::File => (EntryKind::File, None),
+        Kind::Link(target) => (EntryKind::Link, Some(target)),
+        Kind::Special(_) => return None,
+    };
+    let bytes = match kind {
+        EntryKind::File => metadata.len(),
+        EntryKind::Folder | EntryKind::Link => 0,
+    };
+    Some(Entry {
+        path,
+        kind,
+        mode: metadata.permissions().mode() & 0o7777,
+        bytes,
+        target,
+    })
 }
 
 fn join(from: &Path, path: &Path) -> PathBuf {

@@ -108,10 +108,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
 
 /// Creates the network of the process, if it has one. The network exists while a process is in it.
 pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<VirtualLink>, SpawnError> {
-    let cable = spec
-        .network
-        .map(|network| VirtualLink::lay(&network, std::process::id()))
-        .transpose();
+    let cable = spec.network.map(|network| VirtualLink::lay(&network)).transpose();
     cable.map_err(|reason| SpawnError {
         reason,
         isolation: true,

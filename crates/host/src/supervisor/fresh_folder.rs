@@ -8,6 +8,7 @@ use crate::identity::Owners;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Uid, getgid, getuid};
+use prony_files::{EntryKind, Limits, Walk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +16,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use walkdir::WalkDir;
 
 /// No overlay: the caller asks for the other ways, to test or to measure them.
 const WAY: &str = "PRONY_FRESH_FOLDERS";
@@ -220,17 +220,16 @@ fn remove(scratch: &Path) {
 }
 
 fn files(folder: &Path) -> Files {
-    let entries = WalkDir::new(folder).min_depth(1).into_iter().flatten();
-    let entries = entries.filter(|entry| !entry.file_type().is_dir());
+    let walk = Walk::new(folder).limits(Limits::NONE);
+    let entries = walk.readable().filter(|entry| entry.kind != EntryKind::Folder);
     entries
-        .filter_map(|entry| {
-            let data = entry.metadata().ok()?;
-            let path = entry.path().strip_prefix(folder).ok()?.to_owned();
+        .map(|entry| {
+            let data = entry.metadata;
             let changed = (
                 (data.mtime(), data.mtime_nsec()),
                 (data.ctime(), data.ctime_nsec()),
             );
-            Some((path, (data.len(), changed.0, changed.1, data.ino())))
+            (entry.path, (data.len(), changed.0, changed.1, data.ino()))
         })
         .collect()
 }

@@ -1,14 +1,14 @@
 //! The folder of one build, locked exclusively while a process builds in it and shared while processes run from it.
 
-use super::{BuildOutput, MARK, copy};
+use super::sources::Sources;
+use super::{BuildOutput, MARK};
 use crate::{Cancel, Failure};
-use prony_config::Service;
+use prony_files::{LockFile, sync_file_system, sync_folder};
 use prony_host::ExitReport;
 use prony_records::{TrialStage, Warning, WarningKind};
 use std::any::Any;
 use std::fmt;
-use std::fs::{self, File, TryLockError};
-use std::io::{Seek as _, Write as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -40,24 +40,13 @@ pub(super) enum CacheLookup {
 
 pub(super) struct Entry {
     folder: PathBuf,
-    path: PathBuf,
-    lock: Lock,
-}
-
-/// The locked file of a folder. It is unlocked explicitly, because closing it is not enough: a child process that is being
-/// started holds a copy of the file descriptor until it executes its program.
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
-    }
+    lock: LockFile,
 }
 
 /// Protects the folder of a build: no process rebuilds in it while a clone of this value exists.
 #[derive(Clone, Default)]
 pub struct BuildLock {
-    _lock: Option<Arc<Lock>>,
+    _lock: Option<Arc<LockFile>>,
     /// Protects a folder on another host.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -98,48 +87,42 @@ impl CacheKey<'_> {
         loop {
             let name = names.next().unwrap_or_default();
             let (folder, path) = (self.builds.join(&name), self.builds.join(format!("{name}.lock")));
-            let lock = File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path);
-            let lock = lock.map_err(|error| failed("open", &path, &error))?;
+            let lock = LockFile::open(&path).map_err(|error| failed("lock", &path, &error))?;
             if !self.fresh {
-                return self.wait(folder, lock, &path);
+                return self.wait(folder, lock);
             }
-            if take(lock.try_lock(), &path)? {
-                return Entry::new(folder, lock, path).map(CacheLookup::Empty);
+            if taken(lock.try_exclusive(), &lock)? {
+                return Entry::new(folder, lock).map(CacheLookup::Empty);
             }
         }
     }
 
-    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<CacheLookup, Failure> {
+    fn wait(&self, folder: PathBuf, lock: LockFile) -> Result<CacheLookup, Failure> {
         let began = Instant::now();
         let mut said = false;
+        let unlock = |lock: &LockFile| {
+            lock.unlock()
+                .map_err(|error| failed("unlock", lock.path(), &error))
+        };
         loop {
-            if take(lock.try_lock(), path)? {
+            if taken(lock.try_exclusive(), &lock)? {
                 if !is_complete(&folder) {
-                    return Entry::new(folder, lock, path.to_owned()).map(CacheLookup::Empty);
+                    return Entry::new(folder, lock).map(CacheLookup::Empty);
                 }
-                lock.unlock().map_err(|error| failed("unlock", path, &error))?;
+                unlock(&lock)?;
             }
-            if take(lock.try_lock_shared(), path)? {
+            if taken(lock.try_shared(), &lock)? {
                 if is_complete(&folder) {
-                    return Ok(CacheLookup::Complete(folder, BuildLock::of(Lock(lock))));
+                    return Ok(CacheLookup::Complete(folder, BuildLock::of(lock)));
                 }
-                lock.unlock().map_err(|error| failed("unlock", path, &error))?;
+                unlock(&lock)?;
             }
             if self.cancel.is_asked() {
                 return Err(Failure::interrupted(TrialStage::Build));
             }
             if !said && began.elapsed() > WORTH_SAYING {
                 said = true;
-                (self.waits)(
-                    fs::read_to_string(path)
-                        .ok()
-                        .and_then(|text| text.trim().parse().ok()),
-                );
+                (self.waits)(lock.holder().map(|(process, _)| process));
             }
             thread::sleep(LOOK);
         }
@@ -148,15 +131,10 @@ impl CacheKey<'_> {
 
 impl Entry {
     /// Writes the ID of this process into the lock file.
-    fn new(folder: PathBuf, mut lock: File, path: PathBuf) -> Result<Self, Failure> {
-        let said = lock.set_len(0).and_then(|()| lock.rewind());
-        said.and_then(|()| writeln!(lock, "{}", std::process::id()))
-            .map_err(|error| failed("write", &path, &error))?;
-        Ok(Self {
-            folder,
-            path,
-            lock: Lock(lock),
-        })
+    fn new(folder: PathBuf, mut lock: LockFile) -> Result<Self, Failure> {
+        lock.note("")
+            .map_err(|error| failed("write", lock.path(), &error))?;
+        Ok(Self { folder, lock })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -165,35 +143,32 @@ impl Entry {
 
     /// Removes the old contents and copies the sources, including files that several services share. A build must not be moved
     /// afterwards: many tools write their own path into their output.
-    pub(super) fn renew(&self, service: &Service) -> Result<(), Failure> {
+    pub(super) fn renew(&self, sources: &Sources<'_>) -> Result<(), Failure> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder).map_err(|error| failed("remove", &self.folder, &error))?;
         }
-        let copied = |from: &Path, error: &std::io::Error| {
-            failed(&format!("copy {} to", from.display()), &self.folder, error)
-        };
-        copy::tree(&service.folder, &self.folder).map_err(|error| copied(&service.folder, &error))?;
-        for (destination, source) in &service.copies {
-            copy::file(source, &self.folder.join(destination)).map_err(|error| copied(source, &error))?;
-        }
-        Ok(())
+        sources.copy_to(&self.folder)
     }
 
-    /// Marks the build as complete. From now on other processes may run from it, too.
+    /// Marks the build as complete. From now on other processes may run from it, too. After a power cut, a mark must not stand
+    /// for files whose content was lost, so the build is written to the disk before the mark.
     pub(super) fn complete(self, version: Option<&str>) -> Result<(PathBuf, BuildLock), Failure> {
         let mark = self.folder.join(MARK);
-        fs::write(&mark, version.unwrap_or_default()).map_err(|error| failed("write", &mark, &error))?;
+        let marked = sync_file_system(&self.folder)
+            .and_then(|()| fs::write(&mark, version.unwrap_or_default()))
+            .and_then(|()| fs::File::open(&mark)?.sync_all())
+            .and_then(|()| sync_folder(&self.folder));
+        marked.map_err(|error| failed("write", &mark, &error))?;
         // The kernel converts a lock that this process already holds into a shared one.
         self.lock
-            .0
-            .lock_shared()
-            .map_err(|error| failed("lock", &self.path, &error))?;
+            .wait_shared()
+            .map_err(|error| failed("lock", self.lock.path(), &error))?;
         Ok((self.folder, BuildLock::of(self.lock)))
     }
 }
 
 impl BuildLock {
-    fn of(lock: Lock) -> Self {
+    fn of(lock: LockFile) -> Self {
         Self {
             _lock: Some(Arc::new(lock)),
             _keeper: None,
@@ -227,12 +202,8 @@ pub(super) fn version(folder: &Path) -> Option<String> {
 }
 
 /// Whether the lock was acquired.
-fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> {
-    match locked {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(failed("lock", path, &error)),
-    }
+fn taken(locked: std::io::Result<bool>, lock: &LockFile) -> Result<bool, Failure> {
+    locked.map_err(|error| failed("lock", lock.path(), &error))
 }
 
 /// An error of the disk is an infrastructure failure; the service is not to blame.

@@ -1,7 +1,9 @@
 //! The inputs of a build as digests: the parts [`Part::BUILD`] of its fingerprint. Builds with the same parts are equal.
 
+use super::sources::{Sources, hash_shared};
 use super::{Folders, Tools, c_library, digest};
-use crate::fingerprint::{IgnoredFiles, Values, recipe, source};
+use crate::Failure;
+use crate::fingerprint::{Values, recipe};
 use prony_config::Service;
 use prony_host::{Container, InheritedVariables};
 use prony_records::{Fingerprint, Part};
@@ -13,16 +15,19 @@ use std::path::Path;
 /// `pulled` is the container of an existing image. Its ID is one of the inputs: the same name with another image is another
 /// build.
 pub(super) fn of(
-    service: &Service,
+    sources: &Sources<'_>,
     tools: &Tools,
     folders: &Folders,
     pulled: Option<&Container>,
-) -> Fingerprint {
-    Fingerprint::default()
-        .with(Part::Source, source(service, &IgnoredFiles::default()))
-        .with(Part::Recipe, recipe(service))
-        .with(Part::Tools, tools_of(service, tools, pulled))
-        .with(Part::Platform, platform(&folders.builds))
+) -> Result<Fingerprint, Failure> {
+    let mut source = Sha256::new();
+    sources.hash(&mut source)?;
+    hash_shared(&mut source, sources)?;
+    Ok(Fingerprint::default()
+        .with(Part::Source, digest::short(&source.finalize()))
+        .with(Part::Recipe, recipe(sources.service()))
+        .with(Part::Tools, tools_of(sources.service(), tools, pulled))
+        .with(Part::Platform, platform(&folders.builds)))
 }
 
 /// The name of a build: a digest of its inputs.

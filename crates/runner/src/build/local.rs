@@ -7,17 +7,17 @@ use super::{BuildOutput, Builder, MARK, Tools};
 use crate::script::{ScriptExit, until_ended};
 use crate::{Failure, Progress};
 use prony_config::{Service, ServiceOrigin};
+use prony_files::{EntryKind, Limits, Walk};
 use prony_host::{InheritedVariables, ProcessSpec};
 use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 use std::fs::File;
+use std::io;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
-use walkdir::WalkDir;
 
 const SOON: Duration = Duration::from_secs(30);
 /// Time between SIGTERM and SIGKILL.
@@ -205,22 +205,28 @@ fn first_rooted_file(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>,
         let reason = format!("cannot read the build in {}: {error}", build.display());
         Failure::infrastructure(TrialStage::Build, reason)
     };
-    for entry in WalkDir::new(build).min_depth(1) {
-        let entry = entry.map_err(|error| unread(error.into()))?;
-        let (path, kind) = (entry.path(), entry.file_type());
-        if (kind.is_symlink() && leads(path, folders).map_err(unread)?)
-            || (kind.is_file() && is_run_by(path, folders).map_err(unread)?)
-        {
-            return Ok(Some(path.strip_prefix(build).unwrap_or(path).to_owned()));
+    let mut found = None;
+    let walk = Walk::new(build).limits(Limits::NONE);
+    let walked = walk.each(|entry| {
+        if found.is_some() {
+            return Ok(());
         }
-    }
-    Ok(None)
+        let path = build.join(&entry.path);
+        let is_rooted = match &entry.kind {
+            EntryKind::Link(target) => leads(target, folders),
+            EntryKind::File => is_run_by(&path, folders)?,
+            EntryKind::Folder | EntryKind::Special(_) => false,
+        };
+        found = is_rooted.then_some(entry.path);
+        Ok(())
+    });
+    walked.map_err(unread)?;
+    Ok(found)
 }
 
-/// Whether a link has an absolute target in one of the folders.
-fn leads(link: &Path, folders: &[&Path]) -> io::Result<bool> {
-    let target = fs::read_link(link)?;
-    Ok(folders.iter().any(|folder| target.starts_with(folder)))
+/// Whether the target of a link is absolute and in one of the folders.
+fn leads(target: &Path, folders: &[&Path]) -> bool {
+    folders.iter().any(|folder| target.starts_with(folder))
 }
 
 /// Whether the interpreter of a script is in one of the folders.
@@ -245,6 +251,7 @@ fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]

@@ -3,7 +3,6 @@
 
 mod c_library;
 mod cache;
-mod copy;
 mod digest;
 mod disk_space;
 mod image;
@@ -12,6 +11,7 @@ mod local;
 mod programs;
 mod queue;
 mod remote;
+mod sources;
 mod steps;
 mod toolchain;
 
@@ -29,14 +29,15 @@ use std::time::{Duration, Instant};
 use queue::Queue;
 use remote::RemoteBuild;
 use serde::{Deserialize, Serialize};
+use sources::Sources;
 
 pub use cache::BuildLock;
-pub(crate) use copy::is_left_behind;
 pub(crate) use digest::{hex, short};
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
 pub(crate) use programs::own_program;
 pub use remote::BuildEvent;
+pub(crate) use sources::is_left_behind;
 pub(crate) use toolchain::before_path;
 pub use toolchain::{InstalledToolchain, probe, system};
 
@@ -142,7 +143,9 @@ impl<'a> Builder<'a> {
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
         let pulled = image::found(service, &mut tools.versions).map_err(without_log)?;
-        let fingerprint = inputs::of(service, &tools, &self.folders, pulled.as_ref());
+        let sources = Sources::of(service, self.cancel).map_err(without_log)?;
+        let fingerprint =
+            inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).map_err(without_log)?;
         let digest = inputs::name(&fingerprint);
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
@@ -163,7 +166,7 @@ impl<'a> Builder<'a> {
         let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
             cache::CacheLookup::Complete(folder, in_use) => (true, (folder, in_use)),
             cache::CacheLookup::Empty(entry) => {
-                entry.renew(service).map_err(without_log)?;
+                entry.renew(&sources).map_err(without_log)?;
                 steps::run(self, service, &tools, entry.folder())?;
                 let version = steps::version(self, service, &tools, entry.folder())?;
                 (false, entry.complete(version.as_deref()).map_err(without_log)?)
@@ -188,11 +191,13 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What a build of the service depends on: the parts `Part::BUILD`. `None` if the machine lacks a toolchain or an image.
+    /// What a build of the service depends on: the parts `Part::BUILD`. `None` if the machine lacks a toolchain or an image, or if
+    /// the sources cannot be read.
     pub fn fingerprint(&self, service: &Service) -> Option<Fingerprint> {
         let mut tools = self.tools(service).ok()?;
         let pulled = image::found(service, &mut tools.versions).ok()?;
-        Some(inputs::of(service, &tools, &self.folders, pulled.as_ref()))
+        let sources = Sources::of(service, self.cancel).ok()?;
+        inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).ok()
     }
 
     /// The same for several services, computed on the host that would build them. Fails if that host does not report them.

@@ -1,7 +1,8 @@
 //! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
 use super::id_of;
-use super::{BuildLock, BuildOutput, Folders, Repetition, copy, digest};
+use super::sources::{copy_file, copy_tree, is_left_behind};
+use super::{BuildLock, BuildOutput, Folders, Repetition, digest};
 use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
@@ -173,14 +174,15 @@ impl RemoteBuild<'_> {
     /// Sends everything that the builds of these services need to a project folder that stays on the host between runs.
     fn send(self, services: &[&Service]) -> Result<PathBuf, Failure> {
         let root = self.folders.services.parent().unwrap_or(Path::new("/"));
-        let local = |error: io::Error| {
-            Failure::infrastructure(
+        let local = |error: io::Error| match error.kind() {
+            io::ErrorKind::Interrupted => Failure::interrupted(TrialStage::Build),
+            _ => Failure::infrastructure(
                 TrialStage::Build,
                 format!("cannot collect the sources of services: {error}"),
-            )
+            ),
         };
         let fresh = tempfile::tempdir().map_err(local)?;
-        collect(root, services, fresh.path()).map_err(local)?;
+        collect(root, services, fresh.path(), &|| self.cancel.is_asked()).map_err(local)?;
         let remote = self.remote.remote();
         let project = remote.hello().cache.join("projects").join(name_of(root));
         let put = |part: &str| remote.put(&fresh.path().join(part), &project.join(part), &|_| {});
@@ -206,32 +208,32 @@ pub(super) fn name_of(root: &Path) -> String {
 
 /// Copies everything that builds need: the services, the shared files, the files that they copy, and the contracts, without
 /// which a project is incomplete.
-fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
+fn collect(root: &Path, services: &[&Service], to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
     let wanted: BTreeSet<&str> = services.iter().map(|service| service.name.as_str()).collect();
     fs::write(to.join("prony.toml"), "")?;
     fs::create_dir_all(to.join("services"))?;
     for entry in fs::read_dir(root.join("services"))?.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let is_other = path.join("service.toml").is_file() && !wanted.contains(&*name.to_string_lossy());
-        if is_other || copy::is_left_behind(&name.to_string_lossy()) {
+        if is_other || is_left_behind(&name.to_string_lossy()) {
             continue;
         }
         let copied = to.join("services").join(&name);
         if entry.file_type()?.is_dir() {
-            copy::tree(&path, &copied)?;
+            copy_tree(&path, &copied, stops)?;
         } else {
-            copy::file(&path, &copied)?;
+            copy_file(&path, &copied)?;
         }
     }
     for source in services.iter().flat_map(|service| service.copies.values()) {
         // Files that are shipped with prony are also shipped with the prony on the other host.
         if let Ok(inside) = source.strip_prefix(root) {
-            copy::file(source, &to.join(inside))?;
+            copy_file(source, &to.join(inside))?;
         }
     }
     let contracts = root.join("contracts");
     if contracts.is_dir() {
-        copy::tree(&contracts, &to.join("contracts"))?;
+        copy_tree(&contracts, &to.join("contracts"), stops)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A digest of files and their contents.
 
 use crate::build::{is_left_behind, short};
+use prony_files::{Entry, EntryKind, Walk};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,38 +62,27 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Adds everything in a folder, except for files with these names directly in it.
+    /// Adds everything in a folder, except for files with these names directly in it. Links are not followed; what is none of
+    /// file, folder and link is no source.
     pub(super) fn add_folder(&mut self, folder: &Path, without: &[&str]) {
-        for path in entries(folder) {
-            let name = name_of(&path);
-            if !without.contains(&name.as_str()) {
-                self.add(&name, &path);
-            }
-        }
-    }
-
-    /// Adds the file or folder at a path under this name.
-    fn add(&mut self, name: &str, path: &Path) {
-        if self.ignored.has(path) || is_left_behind(&name_of(path)) {
-            return;
-        }
-        let Ok(data) = fs::symlink_metadata(path) else {
-            return;
+        let skips = |below: &Path| {
+            self.ignored.has(&folder.join(below))
+                || is_left_behind(&name_of(below))
+                || without.iter().any(|name| below == Path::new(name))
         };
-        if data.is_dir() {
-            for inner in entries(path) {
-                self.add(&format!("{name}/{}", name_of(&inner)), &inner);
+        let walk = Walk::new(folder).skip(&skips);
+        let entries: Vec<Entry> = walk.readable().collect();
+        for entry in entries {
+            let name = entry.path.to_string_lossy();
+            match entry.kind {
+                EntryKind::Folder | EntryKind::Special(_) => {}
+                EntryKind::Link(target) => self.files.push(File {
+                    name: name.into_owned(),
+                    kind: "link",
+                    content: target.as_os_str().as_bytes().to_vec(),
+                }),
+                EntryKind::File => self.add_file(&name, &folder.join(&entry.path)),
             }
-        } else if data.is_symlink() {
-            let target = fs::read_link(path).unwrap_or_default();
-            let content = target.as_os_str().as_bytes().to_vec();
-            self.files.push(File {
-                name: name.to_owned(),
-                kind: "link",
-                content,
-            });
-        } else if data.is_file() {
-            self.add_file(name, path);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::Cancel;
 use crate::CommandError;
 use crate::testbed::{Claims, Testbed};
-use prony_host::{CpuLease, Cpus, Host as _, HostError, Local, LockError, Locks};
+use prony_host::{CpuLease, Cpus, Host as _, HostError, Local, Locks};
 use std::time::Duration;
 
 /// Interval at which claimed CPUs are tried again.
@@ -26,11 +26,7 @@ impl Claim {
         cancel: &Cancel,
         tell: &dyn Fn(&str),
     ) -> Result<CpuLease, CommandError> {
-        if let Ok(locks) = Locks::of_this_machine() {
-            return self.take_of(&locks, cpus, cancel, tell);
-        }
-        tell("no folder for locks is writable: other runs of prony may use the same CPUs");
-        Ok(CpuLease::default())
+        self.take_of(&Locks::of_this_machine()?, cpus, cancel, tell)
     }
 
     /// Claims the CPUs of the other hosts of a testbed.
@@ -86,14 +82,8 @@ impl Claim {
         loop {
             let holder = match locks.lock(cpu, &self.what) {
                 Ok(held) => return Ok(held),
-                Err(LockError::Unopened(path)) => {
-                    let path = path.display();
-                    tell(&format!(
-                        "{path} cannot be opened: other runs of prony may use CPU {cpu} at the same time"
-                    ));
-                    return Ok(CpuLease::default());
-                }
-                Err(LockError::Taken(holder)) => holder,
+                Err(HostError::Taken { holder, .. }) => holder,
+                Err(error) => return Err(error.into()),
             };
             if !self.waits {
                 return Err(CommandError::Input(format!(
@@ -138,13 +128,13 @@ mod tests {
         let one = take("prony run one", &[0, 1]).expect("free");
         let two = take("prony run two", &[2]).expect("another CPU");
         let holder = |cpus: &[usize]| locks.holder(&Cpus::from(cpus.to_vec()));
-        assert!(holder(&[1]).is_some_and(|who| who.contains("`prony run one`")));
+        assert!(holder(&[1]).is_some_and(|who| who.contains("`prony run`")));
         assert_eq!(holder(&[3]), None, "no run claimed it");
         let refused = take("prony run three", &[1, 3]).expect_err("CPU 1 is taken");
         assert!(refused.is_bad_input());
         let text = refused.to_string();
         let pid = std::process::id().to_string();
-        for part in ["CPU 1", "`prony run one`", &pid, "--wait"] {
+        for part in ["CPU 1", "`prony run`", &pid, "--wait"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         drop((one, two));

@@ -4,6 +4,7 @@ mod claims;
 
 use crate::error::ErrorContext as _;
 use crate::generators::{ProcessGenerator, SILENCE};
+use crate::project::clean::StateUse;
 use crate::start_time::now;
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
@@ -31,6 +32,8 @@ pub struct LocalTestbed {
     claim: Claim,
     seeds: Seeds,
     held: Mutex<Option<(CpuLease, Claims)>>,
+    /// Keeps `prony clean` away from the files of a checkout.
+    _in_use: Option<StateUse>,
     links: OnceLock<Vec<Link>>,
 }
 
@@ -65,6 +68,7 @@ impl LocalTestbed {
             claim: Claim::default(),
             seeds,
             held: Mutex::new(None),
+            _in_use: None,
             links: OnceLock::new(),
         })
     }
@@ -75,9 +79,11 @@ impl LocalTestbed {
         writable(&checkout.state()).map_err(CommandError::Input)?;
         let time = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{time}-{}", std::process::id());
+        let logs = checkout.state().join("log").join(name);
         Ok(Self {
+            _in_use: Some(StateUse::begin(&checkout.state(), &logs)?),
             seeds: Seeds::new(&checkout.state().join("backing-services")),
-            ..Self::new(checkout.state().join("log").join(name), cancel)?
+            ..Self::new(logs, cancel)?
         })
     }
 

@@ -3,21 +3,23 @@
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
+use prony_files::{LockFile, Walk, remove};
 use prony_host::{Engine, sweep_containers};
 use serde::Serialize;
-use std::fs::{self, File, Metadata, Permissions, TryLockError};
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use walkdir::WalkDir;
 
 /// Bytes of a block in the block count of a file, regardless of the file system.
 const BLOCK: u64 = 512;
 /// Number of hexadecimal digits at the end of the name of a build folder.
 const DIGITS: usize = 12;
-/// The name of a running prony process in `/proc`.
-const NAME: &str = "prony";
+/// In the state folder: shared by all commands that use it.
+const IN_USE: &str = "in-use.lock";
+/// In the folder of the logs of one command: held by that command.
+const LOG_IN_USE: &str = ".in-use.lock";
 
 /// The kinds of contents that can be created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -75,10 +77,64 @@ pub struct Entry {
     pub fate: CleanOutcome,
 }
 
+/// Keeps `prony clean` from removing what this command uses, until it is dropped. Locks and not process IDs tell whether a command
+/// still runs, because they hold for a binary of any name and for processes in other containers.
+#[derive(Debug)]
+pub(crate) struct StateUse {
+    _state: LockFile,
+    _logs: LockFile,
+}
+
+impl StateUse {
+    /// Waits while `prony clean` removes something. `logs` is the folder of this command's logs.
+    pub(crate) fn begin(state: &Path, logs: &Path) -> Result<Self, CommandError> {
+        let used = |path: PathBuf| {
+            let lock = LockFile::open(&path);
+            lock.failed(|| format!("cannot lock {}", path.display()))
+        };
+        fs::create_dir_all(state).failed(|| format!("cannot create {}", state.display()))?;
+        let shared = used(state.join(IN_USE))?;
+        shared
+            .wait_shared()
+            .failed(|| format!("cannot lock {}", shared.path().display()))?;
+        fs::create_dir_all(logs).failed(|| format!("cannot create {}", logs.display()))?;
+        let mut own = used(logs.join(LOG_IN_USE))?;
+        own.try_exclusive()
+            .and_then(|_| own.note(""))
+            .failed(|| format!("cannot lock {}", own.path().display()))?;
+        Ok(Self {
+            _state: shared,
+            _logs: own,
+        })
+    }
+}
+
+/// The commands that use a state folder at present.
+struct Users {
+    /// Held while entries are removed, unless a command uses them.
+    _alone: LockFile,
+    any: bool,
+}
+
+impl Users {
+    fn of(state: &Path) -> Result<Option<Self>, CommandError> {
+        if !state.is_dir() {
+            return Ok(None);
+        }
+        let path = state.join(IN_USE);
+        let failed = || format!("cannot lock {}", path.display());
+        let alone = LockFile::open(&path).failed(failed)?;
+        let any = !alone.try_exclusive().failed(failed)?;
+        Ok(Some(Self { _alone: alone, any }))
+    }
+}
+
 /// Removes the requested entries of a state folder and returns the result for each.
 pub fn clean(state: &Path, options: &CleanOptions<'_>) -> Result<Vec<Entry>, CommandError> {
-    let users = users(state)?;
     let mut entries = Vec::new();
+    let Some(users) = Users::of(state)? else {
+        return Ok(entries);
+    };
     let engine = Engine::find().ok();
     for &kind in options.kinds {
         for path in paths(state, kind)? {
@@ -152,7 +208,7 @@ fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, CommandError> {
         Kind::Logs => inside("log")?,
         Kind::Leftovers => {
             let mut paths = listed(state)?;
-            paths.retain(|path| name(path) == "calibration" || is_lock(path));
+            paths.retain(|path| name(path) == "calibration" || (is_lock(path) && name(path) != IN_USE));
             paths
         }
     })
@@ -178,105 +234,68 @@ fn name(path: &Path) -> &str {
         .unwrap_or_default()
 }
 
-/// The prony processes that work in this checkout: each has a log folder that ends in its process ID.
-fn users(state: &Path) -> Result<Vec<u32>, CommandError> {
-    let logs = listed(&state.join("log"))?;
-    Ok(logs
-        .iter()
-        .filter_map(|log| process(log))
-        .filter(|&process| lives(process))
-        .collect())
-}
-
-/// The process ID at the end of a name, after a hyphen or a dot.
-fn process(path: &Path) -> Option<u32> {
-    name(path).rsplit(['-', '.']).next()?.parse().ok()
-}
-
-fn lives(process: u32) -> bool {
-    process != std::process::id()
-        && fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name.trim() == NAME)
-}
-
 fn age(data: &Metadata) -> Duration {
     let changed = data.modified().ok();
     let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
     age.unwrap_or_default()
 }
 
-fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> CleanOutcome {
-    let used_by = |process: u32| CleanOutcome::Kept(format!("in use by process {process}"));
-    let user = match kind {
-        Kind::Builds | Kind::Leftovers => None,
-        Kind::Logs => process(path).filter(|process| users.contains(process)),
-        Kind::Revisions | Kind::Cache => users.first().copied(),
+fn forget(kind: Kind, path: &Path, users: &Users, dry: bool) -> CleanOutcome {
+    let in_use = |process: Option<u32>| {
+        let by = process.map_or("another process".to_owned(), |process| {
+            format!("process {process}")
+        });
+        CleanOutcome::Kept(format!("in use by {by}"))
     };
-    if let Some(process) = user {
-        return used_by(process);
-    }
-    // Held until the entry is removed.
     let lock = match kind {
-        Kind::Builds => path.with_file_name(format!("{}.lock", name(path))),
-        _ => path.to_owned(),
+        Kind::Revisions | Kind::Cache if users.any => return in_use(None),
+        Kind::Revisions | Kind::Cache => None,
+        Kind::Builds => Some(path.with_file_name(format!("{}.lock", name(path)))),
+        Kind::Logs => Some(path.join(LOG_IN_USE)),
+        Kind::Leftovers => Some(path.to_owned()).filter(|path| is_lock(path)),
     };
-    let lock = File::open(lock).ok().filter(|_| name(path) != "calibration");
-    if let Some(lock) = &lock
-        && matches!(kind, Kind::Builds | Kind::Leftovers)
-        && matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
-    {
-        return CleanOutcome::Kept("in use by another process".to_owned());
+    // Held until the entry is removed.
+    let lock = match lock.map(|lock| LockFile::open_existing(&lock)) {
+        Some(Ok(lock)) => Some(lock),
+        Some(Err(error))
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return CleanOutcome::Kept(format!("its lock cannot be opened: {error}"));
+        }
+        Some(Err(_)) | None => None,
+    };
+    match lock.as_ref().map_or(Ok(true), LockFile::try_exclusive) {
+        Ok(true) => {}
+        Ok(false) => {
+            let holder = lock.as_ref().and_then(LockFile::holder);
+            return in_use(holder.map(|(process, _)| process));
+        }
+        Err(error) => return CleanOutcome::Kept(error.to_string()),
     }
     let removed = if dry { Ok(()) } else { remove(path) };
-    if let Some(lock) = lock {
-        // Closing it is not enough: a child process that is being started holds a copy of the file descriptor until it executes
-        // its program.
-        let _ = lock.unlock();
-    }
     match removed {
         Ok(()) => CleanOutcome::Removed,
         Err(error) => CleanOutcome::Failed(error.to_string()),
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        return fs::remove_file(path);
-    }
-    match fs::remove_dir_all(path) {
-        // Some package managers write-protect their caches even from the owner.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open(path)?;
-            fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-/// Makes all folders of a tree writable for the owner.
-fn open(folder: &Path) -> io::Result<()> {
-    // A folder is made writable before the walk enters it.
-    for entry in WalkDir::new(folder)
-        .into_iter()
-        .filter_entry(|entry| entry.file_type().is_dir())
-    {
-        let entry = entry?;
-        let mode = entry.metadata()?.permissions().mode();
-        fs::set_permissions(entry.path(), Permissions::from_mode(mode | 0o700))?;
-    }
-    Ok(())
-}
-
 /// The size of a tree on the disk; unreadable entries count as zero.
 fn size(path: &Path) -> u64 {
-    let entries = WalkDir::new(path).into_iter().flatten();
-    entries
-        .filter_map(|entry| Some(entry.metadata().ok()?.blocks() * BLOCK))
-        .sum()
+    let own = fs::symlink_metadata(path).map_or(0, |data| data.blocks() * BLOCK);
+    let walk = Walk::new(path);
+    own + walk
+        .readable()
+        .map(|entry| entry.metadata.blocks() * BLOCK)
+        .sum::<u64>()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn filled() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -302,8 +321,8 @@ mod tests {
     fn what_can_be_made_again_goes_and_the_rest_stays() {
         let state = filled();
         let here = |path: &str| state.path().join(path).exists();
-        let in_use = File::open(state.path().join("build/go-0a1b.lock")).expect("a lock");
-        in_use.try_lock_shared().expect("free");
+        let in_use = LockFile::open(&state.path().join("build/go-0a1b.lock")).expect("a lock");
+        assert!(in_use.try_shared().expect("locked"));
         let mut protected = fs::metadata(state.path().join("cache/go/deep"))
             .expect("there")
             .permissions();
@@ -340,5 +359,32 @@ mod tests {
         ] {
             assert_eq!(here(path), stays, "{path}");
         }
+    }
+
+    /// The name of the binary and its process ID do not matter: other containers have other ones.
+    #[test]
+    fn what_a_running_command_uses_stays() {
+        let state = filled();
+        let logs = state.path().join("log/2026-11-21T08-30-00-4294967295");
+        let running = StateUse::begin(state.path(), &logs).expect("locked");
+        let options = CleanOptions {
+            kinds: &[Kind::Revisions, Kind::Cache, Kind::Logs, Kind::Leftovers],
+            unchanged_for: Duration::ZERO,
+            dry: false,
+        };
+        let kept = |entries: Vec<Entry>| {
+            let kept = entries
+                .into_iter()
+                .filter(|entry| matches!(entry.fate, CleanOutcome::Kept(_)));
+            kept.map(|entry| name(&entry.path).to_owned()).collect::<Vec<_>>()
+        };
+        let entries = clean(state.path(), &options).expect("cleaned");
+        let own = name(&logs).to_owned();
+        assert_eq!(kept(entries), ["0a1b-go".to_owned(), "go".to_owned(), own]);
+        assert!(logs.join("a.log").exists() && state.path().join("cache/go/deep/module").exists());
+        drop(running);
+        let entries = clean(state.path(), &options).expect("cleaned");
+        assert_eq!(kept(entries), Vec::<String>::new());
+        assert!(!logs.exists() && !state.path().join("cache/go").exists());
     }
 }

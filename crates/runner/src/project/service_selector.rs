@@ -7,7 +7,10 @@ use crate::error::ErrorContext as _;
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
 use prony_records::ServiceId;
+use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -219,49 +222,65 @@ fn put_in_place(aside: &Path, root: &Path) -> Result<(), CommandError> {
 
 fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), CommandError> {
     let folder = format!("services/{service}");
-    // A project may have no toolchains, contracts or backing services of its own.
-    let paths = ["services/toolchains.toml", "contracts", "backing-services"];
-    let paths = paths.into_iter().filter(|path| holds(checkout, commit, path));
-    let mut archive = git(checkout)
-        .args(["archive", "--format=tar", commit, "--", &folder])
-        .args(paths)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .failed(|| "cannot start git".to_owned())?;
-    let tar = archive.stdout.take().expect("invariant: it was piped");
-    let unpacked = Command::new("tar")
-        .arg("-x")
-        .arg("-C")
-        .arg(root)
-        .stdin(tar)
-        .output()
-        .failed(|| "cannot start tar".to_owned())?;
-    let archived = archive
-        .wait_with_output()
-        .failed(|| "git did not end".to_owned())?;
-    if !archived.status.success() || !unpacked.status.success() {
-        let reason = String::from_utf8_lossy(if archived.status.success() {
-            &unpacked.stderr
-        } else {
-            &archived.stderr
-        });
-        return Err(CommandError::Input(format!(
+    let failed = |reason: &[u8]| {
+        CommandError::Input(format!(
             "cannot check out {folder} of revision {commit}: {}",
-            reason.trim()
-        )));
+            String::from_utf8_lossy(reason).trim()
+        ))
+    };
+    let scratch =
+        tempfile::tempdir_in(root).failed(|| format!("cannot create a folder in {}", root.display()))?;
+    // An index of its own. Files are checked out of it as git fills a working tree: `git archive` leaves out those with the
+    // attribute `export-ignore`.
+    let index = scratch.path().join("index");
+    let git = |arguments: &[&str], input: Stdio| {
+        let mut git = git(checkout);
+        let git = git.env("GIT_INDEX_FILE", &index).args(arguments).stdin(input);
+        // Reads both outputs at the same time, so that neither can fill up while the other is awaited.
+        let output = git.output().failed(|| "cannot start git".to_owned())?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(failed(&output.stderr))
+        }
+    };
+    git(&["read-tree", commit], Stdio::null())?;
+    // A project may have no toolchains, contracts or backing services of its own.
+    let paths = [
+        "ls-files",
+        "-z",
+        "--",
+        &folder,
+        "services/toolchains.toml",
+        "contracts",
+        "backing-services",
+    ];
+    let listed = git(&paths, Stdio::null())?;
+    let names = scratch.path().join("names");
+    std::fs::write(&names, &listed).failed(|| format!("cannot write {}", names.display()))?;
+    let names = File::open(&names).failed(|| format!("cannot read {}", names.display()))?;
+    let tree = scratch.path().join("tree");
+    let prefix = std::path::absolute(&tree).unwrap_or(tree);
+    let prefix = format!("--prefix={}/", prefix.display());
+    git(
+        &["checkout-index", "-z", "--stdin", "--force", &prefix],
+        names.into(),
+    )?;
+    // The project may be a folder of the repository.
+    let project = git(&["rev-parse", "--show-prefix"], Stdio::null())?;
+    let project = scratch
+        .path()
+        .join("tree")
+        .join(OsStr::from_bytes(project.trim_ascii_end()));
+    if !project.join(&folder).is_dir() {
+        return Err(failed(b"the revision does not contain it"));
+    }
+    for entry in std::fs::read_dir(&project).into_iter().flatten().flatten() {
+        let place = root.join(entry.file_name());
+        std::fs::rename(entry.path(), &place).failed(|| format!("cannot write {}", place.display()))?;
     }
     let whole = root.join(WHOLE);
     std::fs::write(&whole, "").failed(|| format!("cannot write {}", whole.display()))
-}
-
-/// Whether a revision contains a file or folder.
-fn holds(checkout: &Checkout, commit: &str, path: &str) -> bool {
-    let found = git(checkout)
-        .args(["cat-file", "-e", &format!("{commit}:./{path}")])
-        .stderr(Stdio::null())
-        .status();
-    found.is_ok_and(|status| status.success())
 }
 
 fn git(checkout: &Checkout) -> Command {
@@ -275,42 +294,98 @@ mod tests {
     use super::{ServiceSelector, taken_out};
     use crate::Checkout;
     use std::fs;
+    use std::path::Path;
     use std::process::Command;
+
+    /// Runs git in a folder, and returns what it prints.
+    fn git(root: &Path, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.arg("-C")
+            .arg(root)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+        let output = git.args(arguments).output().expect("git runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Commits a project with a service and more files, whose content is their name, in a new repository. Returns the commit.
+    fn committed(repository: &Path, project: &Path, more: &[(&str, &str)]) -> String {
+        let files = [
+            "services/toy/service.toml",
+            "services/toy/main.c",
+            "services/toolchains.toml",
+            "contracts/hello/c",
+        ];
+        for (name, text) in files.map(|name| (name, name)).iter().chain(more) {
+            let path = project.join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        git(repository, &["init", "-q"]);
+        git(repository, &["add", "-A"]);
+        git(repository, &["commit", "-qm", "all"]);
+        git(repository, &["rev-parse", "HEAD"])
+    }
+
+    /// A base that lacks files which the working tree has would be compared with something else.
+    #[test]
+    fn export_ignore_takes_nothing_out_of_a_revision() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = folder.path().join("benchmarks");
+        let ignored = (
+            ".gitattributes",
+            "services/toy/data export-ignore\nservices/toy/main.c export-subst\n",
+        );
+        let commit = committed(
+            folder.path(),
+            &project,
+            &[ignored, ("services/toy/data", "$Format:%H$")],
+        );
+        let checkout = Checkout { root: project };
+        let taken = taken_out(&checkout, &commit, "toy").expect("taken out");
+        let data = fs::read_to_string(taken.join("services/toy/data")).expect("there");
+        assert_eq!(data, "$Format:%H$", "as in a working tree");
+        let mut names: Vec<String> = fs::read_dir(&taken)
+            .expect("a folder")
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, [".prony-whole", "contracts", "services"]);
+    }
+
+    /// More than a pipe holds: who reads the files first and the messages later waits for ever.
+    #[test]
+    fn a_git_that_says_much_does_not_hang() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let commit = committed(
+            folder.path(),
+            folder.path(),
+            &[(".gitattributes", "main.c filter=loud\n")],
+        );
+        let loud = "yes 'a warning of a filter' | head -c 300000 >&2; cat";
+        git(folder.path(), &["config", "filter.loud.smudge", loud]);
+        let checkout = Checkout {
+            root: folder.path().to_owned(),
+        };
+        let taken = taken_out(&checkout, &commit, "toy").expect("taken out");
+        let main = fs::read_to_string(taken.join("services/toy/main.c"));
+        assert_eq!(main.expect("there"), "services/toy/main.c");
+        let error = taken_out(&checkout, &commit, "absent")
+            .expect_err("no such service")
+            .to_string();
+        assert!(error.contains("cannot check out services/absent"), "{error}");
+    }
 
     #[test]
     fn a_revision_that_was_taken_out_in_part_is_taken_out_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().to_owned();
-        let write = |name: &str| {
-            let path = root.join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, name).expect("written");
-        };
-        for name in [
-            "services/toy/service.toml",
-            "services/toy/main.c",
-            "services/toolchains.toml",
-            "contracts/hello/c",
-        ] {
-            write(name);
-        }
-        let git = |arguments: &[&str]| {
-            let mut git = Command::new("git");
-            git.arg("-C")
-                .arg(&root)
-                .args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-            let output = git.args(arguments).output().expect("git runs");
-            assert!(
-                output.status.success(),
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-            String::from_utf8_lossy(&output.stdout).trim().to_owned()
-        };
-        git(&["init", "-q"]);
-        git(&["add", "-A"]);
-        git(&["commit", "-qm", "all"]);
-        let commit = git(&["rev-parse", "HEAD"]);
+        let commit = committed(&root, &root, &[]);
         // Left behind by a killed prony.
         let checkout = Checkout { root: root.clone() };
         let part = checkout

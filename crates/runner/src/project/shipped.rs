@@ -5,6 +5,7 @@ use crate::CommandError;
 use crate::build::hex;
 use crate::error::ErrorContext as _;
 use include_dir::{Dir, include_dir};
+use prony_files::{own_folder, sync_file_system, user};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -32,11 +33,14 @@ pub fn shipped() -> Result<PathBuf, CommandError> {
         digest.update(content);
     }
     let name = format!("shipped-{}", hex(&digest.finalize()[..8]));
-    let place = cache().join(name);
+    let cache = cache()?;
+    let place = cache.join(name);
     if !place.is_dir() {
         // Written to a temporary folder and then renamed: another prony process may do the same now.
         let aside = place.with_extension(std::process::id().to_string());
-        let written = write(&aside, &files).and_then(|()| match std::fs::rename(&aside, &place) {
+        // After a power cut, its name must not stand for files whose content was lost.
+        let written = write(&aside, &files).and_then(|()| sync_file_system(&aside));
+        let written = written.and_then(|()| match std::fs::rename(&aside, &place) {
             Err(_) if place.is_dir() => Ok(()),
             result => result,
         });
@@ -74,15 +78,24 @@ fn write(root: &Path, files: &[(PathBuf, &[u8])]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The user's cache folder; without a home, the folder for temporary files.
-fn cache() -> PathBuf {
+/// The user's cache folder. Without a home, one in the folder for temporary files, where another user may have prepared it: its
+/// scripts are executed.
+fn cache() -> Result<PathBuf, CommandError> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    absolute("XDG_CACHE_HOME")
-        .or_else(|| Some(absolute("HOME")?.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("prony")
+    let own = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    if let Some(own) = own {
+        return Ok(own.join("prony"));
+    }
+    let place = std::env::temp_dir().join(format!("prony-{}", user()));
+    own_folder(&place).failed(|| {
+        format!(
+            "cannot use {} for the shipped contracts: set XDG_CACHE_HOME to a folder of yours",
+            place.display()
+        )
+    })?;
+    Ok(place)
 }

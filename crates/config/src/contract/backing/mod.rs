@@ -8,12 +8,12 @@ mod equals;
 pub use equals::{ReplyCounter, SumTarget};
 
 use crate::ConfigError;
+use crate::contract::named_file;
 use crate::contract::toml::{
     BackingRequirementToml, ContractToml, FileToml, InvariantToml, UpperLimitToml, VariableToml, in_order,
 };
 use crate::format::SourceFile;
 use crate::format::Spanned;
-use crate::format::error::io_reason;
 use crate::format::suggestion::{known, suggest};
 use crate::format::template::is_place;
 use equals::{Quantity, SumTerm};
@@ -193,7 +193,7 @@ impl Reader<'_> {
                 .components()
                 .all(|part| matches!(part, Component::Normal(_)));
             let path = self.folder.join(name);
-            if !is_inside || !path.is_file() {
+            if !is_inside || named_file::find(self.folder, name).is_err() {
                 let message = format!("`seed` has \"{name}\"");
                 let help = "give a file of the contract's folder";
                 return Err(self.file.invalid_with(file.span(), message, help));
@@ -268,11 +268,12 @@ impl Reader<'_> {
             .map(|(name, value)| {
                 let text = match value.get_ref() {
                     VariableToml::Text(text) => text.clone(),
-                    VariableToml::File(FileToml { file }) => std::fs::read_to_string(self.folder.join(file))
-                        .map_err(|error| {
-                            let message = format!("`env.{name}` is \"{file}\": {}", io_reason(&error));
+                    VariableToml::File(FileToml { file }) => {
+                        named_file::read(self.folder, file).map_err(|reason| {
+                            let message = format!("`env.{name}` is \"{file}\": {reason}");
                             self.file.invalid(value.span(), message)
-                        })?,
+                        })?
+                    }
                 };
                 Ok((name.clone(), text))
             })

@@ -3,6 +3,7 @@
 use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
 use crate::contract::jwt::{self, Jwts};
+use crate::contract::named_file;
 use crate::contract::source::{DrawnSource, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
 use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
@@ -234,7 +235,7 @@ impl Call<'_> {
             .and_then(|expect| expect.get_ref().file.as_ref());
         let files = [self.written.file.as_ref(), expect].into_iter().flatten();
         files
-            .filter_map(|file| std::fs::read_to_string(self.contract.folder.join(file.get_ref())).ok())
+            .filter_map(|file| named_file::read(&self.contract.folder, file.get_ref()).ok())
             .collect()
     }
 

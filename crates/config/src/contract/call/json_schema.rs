@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::ConfigError;
-use crate::format::error::io_reason;
+use crate::contract::named_file;
 use crate::format::{SpannedValue, TomlValue};
 use prony_load::{BodyRule, Expectation};
 use serde_json::{Value, json};
@@ -75,8 +75,8 @@ impl Call<'_> {
 
     fn schema_of_file(&self, name: &str) -> Result<Value, String> {
         let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
-        let path = self.contract.folder.join(file);
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {}", io_reason(&error)))?;
+        let text =
+            named_file::read(&self.contract.folder, file).map_err(|reason| format!("{file}: {reason}"))?;
         let mut schema: Value = serde_json::from_str(&text).map_err(|error| {
             format!(
                 "{file}:{}:{}: it is not JSON from here on",

@@ -16,11 +16,11 @@ pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use crate::ConfigError;
 use crate::contract::Contract;
+use crate::contract::named_file;
 use crate::contract::source::SourceToml;
 use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, CaptureToml, ExpectToml};
 use crate::format::Spanned;
-use crate::format::error::io_reason;
 use crate::format::suggestion::suggest;
 use crate::format::template::{Piece, parse};
 use prony_load::Part;
@@ -384,9 +384,8 @@ impl Call<'_> {
         file: &Spanned<String>,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ConfigError> {
-        let path = self.contract.folder.join(file.get_ref());
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("`file` is \"{}\": {}", file.get_ref(), io_reason(&error));
+        let text = named_file::read(&self.contract.folder, file.get_ref()).map_err(|reason| {
+            let message = format!("`file` is \"{}\": {reason}", file.get_ref());
             self.invalid(file.span(), message)
         })?;
         filling.fill(&Spanned::new(file.span(), text), Context::Text)

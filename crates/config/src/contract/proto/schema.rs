@@ -1,13 +1,15 @@
 //! The Protocol Buffers schema of a contract, and messages written as TOML.
 
 use super::methods_of;
+use crate::contract::named_file;
 use crate::contract::source::fixed_length;
 use crate::contract::template::Builder;
 use prony_load::{Bytes, Parameter, Template};
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A compiled `.proto` file.
 #[derive(Debug, Clone)]
@@ -16,13 +18,47 @@ pub(crate) struct Schema {
     encoded: Bytes,
 }
 
+/// The files of a contract that its schema imports.
+struct FolderFiles {
+    folder: PathBuf,
+    files: IncludeFileResolver,
+}
+
+impl FolderFiles {
+    fn of(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            files: IncludeFileResolver::new(folder.to_owned()),
+        }
+    }
+}
+
+impl FileResolver for FolderFiles {
+    fn resolve_path(&self, path: &Path) -> Option<String> {
+        self.files.resolve_path(path)
+    }
+
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        if self.folder.join(name).exists()
+            && let Err(reason) = named_file::find(&self.folder, name)
+        {
+            return Err(protox::Error::new(format!("import \"{name}\": {reason}")));
+        }
+        self.files.open_file(name)
+    }
+}
+
 impl Schema {
     /// Compiles a file of the contract's folder. The error is the compiler's, with file and line.
     pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
-        if !folder.join(file).is_file() {
-            return Err("there is no such file".to_owned());
-        }
-        let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
+        named_file::find(folder, file)?;
+        let mut files = ChainFileResolver::new();
+        files.add(FolderFiles::of(folder));
+        files.add(GoogleFileResolver::new());
+        let mut compiler = protox::Compiler::with_file_resolver(files);
+        compiler.include_source_info(true).include_imports(true);
+        let opened = compiler.open_file(folder.join(file));
+        let set = opened.map_err(|error| error.to_string())?.file_descriptor_set();
         let pool =
             DescriptorPool::from_file_descriptor_set(set.clone()).map_err(|error| error.to_string())?;
         Ok(Self {

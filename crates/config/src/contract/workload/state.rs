@@ -4,10 +4,10 @@ use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::call::{BoundValue, Call, Slots};
 use crate::contract::jwt;
+use crate::contract::named_file;
 use crate::contract::source::DrawnSource;
 use crate::contract::toml::WorkloadToml;
 use crate::format::Spanned;
-use crate::format::error::io_reason;
 use crate::input::table::{self, Table};
 use prony_load::{Capture, Encoding, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
 use serde_json::Value;
@@ -133,8 +133,8 @@ fn columns(
                 .to_owned(),
         ));
     }
+    let text = named_file::read(&contract.folder, &written.file).map_err(at)?;
     let path = contract.folder.join(&written.file);
-    let text = std::fs::read_to_string(&path).map_err(|error| at(io_reason(&error)))?;
     let Table { mut columns } = table::parse(&path, &text).map_err(|error| at(error.to_string()))?;
     columns.extend(jwt::columns(
         &contract.file,

@@ -10,8 +10,9 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Runs on the host in any shell: executes the binary with the given hash, or receives it from its input first. One line
-/// without quotes, backslashes or exclamation marks, since shells treat these differently.
+/// Runs on the host in any shell: executes the binary with the given hash, or receives it from its input first. It uses only
+/// folders that no other user made or can write to, and executes only what has the hash: without `sha256sum` the binary is sent
+/// each time. One line without quotes, backslashes or exclamation marks, since shells treat these differently.
 const SCRIPT: &str = include_str!("bootstrap.sh");
 /// Time for the agent to announce itself once its binary is there.
 const START: Duration = Duration::from_secs(30);
@@ -177,6 +178,9 @@ fn of(head: &[u8; 20]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn this_program_is_for_these_cpus() {
@@ -192,5 +196,145 @@ mod tests {
         head[..6].copy_from_slice(b"\x7fELF\x02\x01");
         head[18..].copy_from_slice(&[183, 0]);
         assert_eq!(of(&head), Some("aarch64"));
+    }
+
+    /// Stands for a binary of prony: a script, and its hash.
+    const PROGRAM: &str = "#!/bin/sh\necho started \"$@\"\n";
+
+    /// A host: its folders for the cache, in the order in which they are tried.
+    struct HostFolders {
+        place: tempfile::TempDir,
+        hash: String,
+    }
+
+    impl HostFolders {
+        fn new() -> Self {
+            let place = tempfile::tempdir().expect("a folder");
+            let program = place.path().join("program");
+            fs::write(&program, PROGRAM).expect("written");
+            let hash = hash::of_file(&program).expect("read");
+            fs::create_dir(place.path().join("tmp")).expect("made");
+            Self { place, hash }
+        }
+
+        fn named(&self) -> PathBuf {
+            self.place.path().join("named")
+        }
+
+        /// Puts a program into a cache, under the name of the right one.
+        fn cached(&self, cache: &Path, text: &str) -> PathBuf {
+            fs::create_dir_all(cache.join("agent")).expect("made");
+            let file = cache.join("agent").join(&self.hash);
+            fs::write(&file, text).expect("written");
+            fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("set");
+            file
+        }
+
+        /// Runs the script with this input, and returns what it prints.
+        fn run(&self, input: &str) -> String {
+            let mut shell = Command::new("sh")
+                .args(["-c", SCRIPT.trim_end(), "prony", &self.hash])
+                .env("PRONY_AGENT_CACHE", self.named())
+                .env("XDG_CACHE_HOME", "/proc/nowhere")
+                .env("TMPDIR", self.place.path().join("tmp"))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("a shell");
+            // A script that does not read its input has closed it.
+            let _ = shell.stdin.take().expect("piped").write_all(input.as_bytes());
+            let output = shell.wait_with_output().expect("it ended");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+
+        fn sent(&self) -> String {
+            self.run(&format!("{}\n{PROGRAM}", PROGRAM.len()))
+        }
+
+        fn started(&self) -> String {
+            format!("started agent --hash {}\n", self.hash)
+        }
+    }
+
+    #[test]
+    fn a_cached_binary_is_executed_if_it_has_the_hash() {
+        let there = HostFolders::new();
+        let file = there.cached(&there.named(), PROGRAM);
+        assert_eq!(there.run(""), there.started());
+        // A power cut, or another hand.
+        for other in ["", "#!/bin/sh\necho owned\n"] {
+            there.cached(&there.named(), other);
+            let said = there.sent();
+            assert!(said.starts_with("[[prony:host:missing:Linux:"), "{said}");
+            assert!(said.ends_with(&there.started()), "{said}");
+            assert_eq!(fs::read_to_string(&file).expect("there"), PROGRAM);
+        }
+        fs::rename(&file, there.place.path().join("elsewhere")).expect("moved");
+        symlink(there.place.path().join("elsewhere"), &file).expect("linked");
+        assert!(there.sent().contains("missing"));
+        assert!(!file.is_symlink());
+    }
+
+    #[test]
+    fn no_other_user_can_write_to_the_folder_of_the_binary() {
+        let there = HostFolders::new();
+        there.cached(&there.named(), PROGRAM);
+        let folders = [there.named(), there.named().join("agent")];
+        for folder in &folders {
+            fs::set_permissions(folder, Permissions::from_mode(0o777)).expect("set");
+        }
+        assert_eq!(there.run(""), there.started());
+        for folder in &folders {
+            let mode = fs::metadata(folder).expect("there").permissions().mode();
+            assert_eq!(mode & 0o022, 0, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn a_folder_behind_a_link_is_not_used() {
+        for link in ["named", "named/agent"] {
+            let there = HostFolders::new();
+            let prepared = there.place.path().join("prepared");
+            there.cached(&prepared, PROGRAM);
+            let link = there.place.path().join(link);
+            fs::create_dir_all(link.parent().expect("a folder")).expect("made");
+            let target = if link.ends_with("agent") {
+                prepared.join("agent")
+            } else {
+                prepared
+            };
+            symlink(target, &link).expect("linked");
+            let said = there.sent();
+            assert!(
+                said.starts_with("[[prony:host:missing") && said.ends_with(&there.started()),
+                "{said}"
+            );
+            let own = there
+                .place
+                .path()
+                .join("tmp")
+                .join(format!("prony-{}", nix::unistd::geteuid()));
+            assert!(
+                own.join("agent").join(&there.hash).is_file(),
+                "the next folder is used"
+            );
+        }
+    }
+
+    /// As another user could prepare it in /tmp. Only root can prepare it here.
+    #[test]
+    fn a_folder_of_another_user_is_not_used() {
+        if !nix::unistd::geteuid().is_root() {
+            crate::skip::skipped("giving a folder to another user needs root");
+            return;
+        }
+        for (given, left) in [("named", "named/agent"), ("named/agent", "named")] {
+            let there = HostFolders::new();
+            there.cached(&there.named(), PROGRAM);
+            chown(there.place.path().join(given), Some(65_534), None).expect("given");
+            chown(there.place.path().join(left), Some(0), None).expect("kept");
+            let said = there.sent();
+            assert!(said.starts_with("[[prony:host:missing"), "{given}: {said}");
+        }
     }
 }
