@@ -22,6 +22,9 @@ pub(crate) struct GroupCounters {
     pub(crate) faults_major: Option<u64>,
     /// Processes killed because of a lack of memory.
     pub(crate) oom_kills: Option<u64>,
+    /// Times that its own memory limit refused memory. Processes may be killed without this: because a group around it, or the
+    /// machine, has no memory left.
+    pub(crate) limit_hits: Option<u64>,
 }
 
 /// Memory of a group.
@@ -70,11 +73,14 @@ impl Group {
             counters.faults = keyed(&stat, "total_pgfault");
             counters.faults_major = keyed(&stat, "total_pgmajfault");
             counters.oom_kills = keyed(&text(folder, "memory.oom_control"), "oom_kill");
+            counters.limit_hits = number(folder, "memory.failcnt");
         } else if let Some(folder) = &self.unified {
             let stat = text(folder, "memory.stat");
             counters.faults = keyed(&stat, "pgfault");
             counters.faults_major = keyed(&stat, "pgmajfault");
-            counters.oom_kills = keyed(&text(folder, "memory.events"), "oom_kill");
+            let events = text(folder, "memory.events");
+            counters.oom_kills = keyed(&events, "oom_kill");
+            counters.limit_hits = keyed(&events, "oom");
         }
         counters
     }
@@ -211,6 +217,7 @@ mod tests {
                     "memory.oom_control",
                     "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
                 ),
+                ("memory.failcnt", "1\n"),
                 ("pids.current", "12\n"),
             ],
         );
@@ -258,6 +265,7 @@ mod tests {
             faults: Some(70),
             faults_major: Some(2),
             oom_kills: Some(1),
+            limit_hits: Some(1),
         };
         let held = GroupMemory {
             held: 700_000,

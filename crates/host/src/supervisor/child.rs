@@ -1,6 +1,6 @@
 //! Starts the process: its group, its CPUs, its limits, its log.
 
-use super::protocol::Start;
+use super::protocol::{SpawnCause, Start};
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
 use crate::virtual_network::{VirtualLink, enter};
@@ -41,7 +41,7 @@ pub(super) struct Child {
 #[derive(Debug)]
 pub(super) struct SpawnError {
     pub(super) reason: String,
-    pub(super) isolation: bool,
+    pub(super) cause: SpawnCause,
 }
 
 /// Starts the process in its own group. If it cannot join the group, it runs without one, and a warning is recorded.
@@ -68,7 +68,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     };
     let (pid, started, output) = spawned.map_err(|error| SpawnError {
         reason: cause(spec, &error),
-        isolation: false,
+        cause: SpawnCause::Machine,
     })?;
     Ok(Child {
         pid,
@@ -88,7 +88,7 @@ pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<VirtualLink>, SpawnErro
         .transpose();
     cable.map_err(|reason| SpawnError {
         reason,
-        isolation: true,
+        cause: SpawnCause::Isolation,
     })
 }
 
@@ -116,7 +116,7 @@ pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<
     match (problems.first(), isolation) {
         (Some(problem), Isolation::Required) => Err(SpawnError {
             reason: problem.text.clone(),
-            isolation: true,
+            cause: SpawnCause::Isolation,
         }),
         _ => Ok(problems
             .into_iter()

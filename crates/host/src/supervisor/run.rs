@@ -29,6 +29,9 @@ const ENDING: Duration = Duration::from_millis(5);
 /// The end of the log is written after this time without output.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// The exit code of a shell whose command was killed by KILL.
+const KILLED_BELOW: i32 = 128 + Signal::SIGKILL as i32;
+
 /// The running process, and its state.
 pub(super) struct Supervisor {
     spec: ProcessSpec,
@@ -244,6 +247,18 @@ impl Supervisor {
             .filter(|_| ending.signal == Some(Signal::SIGXFSZ as i32));
         own.or_else(|| machine.then_some(KillReason::OutOfMemory { limit_bytes: None }))
             .or_else(|| disk.map(|limit_bytes| KillReason::DiskFull { limit_bytes }))
+            .or_else(|| self.is_killed_from_outside(ending).then_some(KillReason::Outside))
+    }
+
+    /// Whether the process received KILL from others. A shell ends with [`KILLED_BELOW`] if its command did. A process that was killed
+    /// just before it was to stop counts, but not in a container, whose first process is stopped by KILL if it handles no other signal.
+    fn is_killed_from_outside(&self, ending: &ExitReport) -> bool {
+        match &self.stopping {
+            None => ending.signal == Some(Signal::SIGKILL as i32) || ending.code == Some(KILLED_BELOW),
+            Some(stopping) => {
+                ending.signal == Some(Signal::SIGKILL as i32) && !stopping.killed && self.contained.is_none()
+            }
+        }
     }
 
     /// Failure to write the log, as on a full disk, does not end the process: the rest of its output is read and discarded.

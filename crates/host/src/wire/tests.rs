@@ -432,6 +432,10 @@ fn answers() -> Vec<AgentResponse> {
             name: name(),
             reason: "it is not there".to_owned(),
         },
+        Fault::Program {
+            name: name(),
+            reason: "it is not in the image".to_owned(),
+        },
         Fault::NotIsolated {
             name: name(),
             reason: "no groups".to_owned(),
