@@ -21,12 +21,14 @@ mod drafts;
 mod duet;
 mod events;
 mod external_services;
+mod failures;
 mod file_formats;
 #[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
 mod images;
 mod interleaved;
+mod interrupts;
 mod kills;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;

@@ -2,13 +2,16 @@
 
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
-use crate::{Checkout, CommandError, LocalTestbed, ResumedRun, Session, SessionObserver};
+use crate::{Checkout, CommandError, LocalTestbed, ResumeOptions, ResumedRun, Session, SessionObserver};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_load::Load;
 use prony_statistics::{ChangeOptions, RunChange, compare_in_run};
 use prony_store::Store;
 use std::time::Duration;
+
+/// Name of the suite in the store.
+pub const SUITE: &str = "compare";
 
 /// Warm-up of each trial of a comparison.
 const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
@@ -35,6 +38,8 @@ pub struct ComparisonPair<'a> {
     pub workload: Option<&'a str>,
     /// The run to continue, which was stopped early; `None`: a new run.
     pub resume: Option<&'a str>,
+    /// How it is continued.
+    pub resume_options: ResumeOptions,
 }
 
 impl ComparisonPair<'_> {
@@ -55,7 +60,7 @@ impl ComparisonPair<'_> {
             return Ok(None);
         };
         let run = store.find_run(name).input()?;
-        let resumed = ResumedRun::of(store, &run, false)?;
+        let resumed = ResumedRun::of(store, &run, self.resume_options)?;
         let stored = resumed.plan()?;
         plan.seed = stored.seed;
         if *plan == stored {
@@ -129,6 +134,6 @@ fn plan(
         title: format!("{} against {}", new.id, base.id),
         confidence: options.confidence,
         tie: Some(options.tie_band),
-        ..Plan::of_group("compare", pair.rounds, group, &services, protocol)
+        ..Plan::of_group(SUITE, pair.rounds, group, &services, protocol)
     })
 }

@@ -3,6 +3,7 @@
 use super::Session;
 use super::plan_record::{builds_of, contracts_of};
 use crate::Builder;
+use crate::comparisons::{duet, pair, regression};
 use crate::error::ErrorContext as _;
 use crate::{CommandError, start_time::now};
 use prony_config::Plan;
@@ -10,24 +11,33 @@ use prony_records::{Environment, RunRecord, Warning, WarningKind};
 use prony_statistics::{Mismatch, RunConditions, mismatches};
 use prony_store::{RunLock, Store, StoreError};
 
+/// How a run is resumed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResumeOptions {
+    /// Continue in spite of another machine, commit or build, with a warning.
+    pub force: bool,
+    /// Try services again that failed by their own error in an earlier session.
+    pub retry_failed: bool,
+}
+
 /// A run that is resumed.
 #[derive(Debug)]
 pub struct ResumedRun {
     pub record: RunRecord,
-    force: bool,
+    options: ResumeOptions,
     lock: RunLock,
 }
 
 impl ResumedRun {
-    /// Locks the run of this name. With `force` it continues in spite of another machine, commit or build, with a warning.
-    pub fn of(store: &Store, run: &str, force: bool) -> Result<Self, CommandError> {
+    /// Locks the run of this name.
+    pub fn of(store: &Store, run: &str, options: ResumeOptions) -> Result<Self, CommandError> {
         let lock = store.lock_run(run).map_err(|error| match error {
             StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
             other => other.into(),
         })?;
         Ok(Self {
             record: store.run(run)?,
-            force,
+            options,
             lock,
         })
     }
@@ -37,6 +47,10 @@ impl ResumedRun {
         let run = &self.record.id;
         serde_json::from_value(self.record.plan.clone())
             .failed(|| format!("the plan of run {run} is from another version of prony: begin a new run"))
+    }
+
+    pub(super) const fn retries_failed(&self) -> bool {
+        self.options.retry_failed
     }
 
     pub(super) fn into_parts(self) -> (RunRecord, RunLock) {
@@ -66,7 +80,7 @@ impl ResumedRun {
                 .map(|found| format!("{}: {} then, {} now", found.what, found.base, found.new));
             each.collect::<Vec<String>>().join(between)
         };
-        if !self.force {
+        if !self.options.force {
             return Err(CommandError::Input(format!(
                 "the run {} began under other conditions, and trials from both must not be in one ranking:\n  {}\nbegin a \
                  new run with `prony run`, or use --force to continue anyway: the report will say so",
@@ -154,6 +168,17 @@ impl ResumedRun {
                 base: digest,
             })
             .collect()
+    }
+}
+
+/// What continues a run that has not ended, as the rest of a sentence.
+pub(super) fn continuation(run: &RunRecord) -> String {
+    let id = &run.id;
+    match run.suite.as_str() {
+        duet::SUITE | pair::SUITE | regression::SUITE => {
+            format!("repeat the command with `--resume {id}` to continue")
+        }
+        _ => format!("`prony run --resume {id}` continues the run"),
     }
 }
 
