@@ -167,6 +167,36 @@ fn a_duet_and_a_gate_repeat_rounds_in_which_one_side_was_killed() {
     }
 }
 
+/// A gate must not pass because a version worked in some rounds before it failed in others.
+#[test]
+fn a_version_that_fails_in_two_rounds_passes_no_gate() {
+    for (good, design) in [(2, &["--at-once", "-c2", "--rounds=4"][..]), (1, &["--rounds=3"])] {
+        let checkout = two_variants();
+        let starts = checkout.path("starts");
+        checkout.write("starts", "0");
+        let fails = format!(
+            "if test $MODE = slow; then n=$(cat {0}); echo $((n + 1)) > {0}; test $n -lt {good} || exit 9; fi; exec python3",
+            starts.display()
+        );
+        change(
+            &checkout,
+            "services/toy-right/service.toml",
+            "exec python3",
+            &fails,
+        );
+        let arguments = ["compare", "toy-right/current", "toy-right/slow", "-d300ms"];
+        let ended = checkout.prony(&[&arguments[..], design].concat());
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(
+            ended
+                .err
+                .contains("nothing is compared, because a service failed in several rounds: toy-right/slow"),
+            "{}",
+            ended.err
+        );
+    }
+}
+
 /// A toy that cannot start as long as there is a file `broken` in the checkout.
 fn broken(rounds: u32) -> Checkout {
     let checkout = Checkout::new(rounds, &["right", "heavy"]);

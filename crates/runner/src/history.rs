@@ -24,7 +24,7 @@ const PERMANENT_FAILURES: u32 = 2;
 /// Failures by its own error after which a service has no trial in a round.
 const OWN_FAILURES: usize = 2;
 /// Rounds without a trial after which a service is not started again.
-const FAILED_ROUNDS: usize = 2;
+pub(crate) const FAILED_ROUNDS: usize = 2;
 /// After this number of repeated trials in a row that were disturbed again, disturbed trials are no longer repeated.
 const DISTURBED_REPEATS: u32 = 3;
 

@@ -116,6 +116,7 @@ pub fn compare_side_by_side(
     let (record, end) = session.measure(&plan, resumed, &mut *observe(&plan))?;
     super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
+    super::check_not_excluded(&trials)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
     Ok((change, record.id))
 }
