@@ -387,7 +387,6 @@ fn requests() -> Vec<AgentRequest> {
 }
 
 fn answers() -> Vec<AgentResponse> {
-    let name = || "hello".to_owned();
     let good = [
         Reply::Done,
         Reply::Clock {
@@ -427,7 +426,15 @@ fn answers() -> Vec<AgentResponse> {
             bytes: 12,
         },
     ];
-    let bad = [
+    good.into_iter()
+        .map(Ok)
+        .chain(faults().into_iter().map(Err))
+        .collect()
+}
+
+fn faults() -> Vec<Fault> {
+    let name = || "hello".to_owned();
+    vec![
         Fault::Start {
             name: name(),
             reason: "it is not there".to_owned(),
@@ -456,6 +463,5 @@ fn answers() -> Vec<AgentResponse> {
         Fault::Other {
             text: "cannot read".to_owned(),
         },
-    ];
-    good.into_iter().map(Ok).chain(bad.into_iter().map(Err)).collect()
+    ]
 }
