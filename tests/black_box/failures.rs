@@ -341,7 +341,10 @@ fn a_run_that_a_full_disk_ended_says_how_to_continue_it() {
     let ended = ended(&checkout, child);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(
-        ended.err.contains("free disk space, then `prony run --resume") && ended.err.contains("full"),
+        ended
+            .err
+            .contains("free disk space, then continue the run with `--resume")
+            && ended.err.contains("full"),
         "{}",
         ended.err
     );

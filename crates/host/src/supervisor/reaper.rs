@@ -186,14 +186,10 @@ pub(super) fn machine_oom_kills() -> u64 {
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Whether processes of the tree were killed for lack of memory, according to its group: because of its own limit, or else because
+/// Why processes of a tree were killed for lack of memory, according to the counters of its group, if some were: its own limit, or else
 /// the machine, or a group around prony, had none left.
-pub(super) fn out_of_memory(probe: &Probe, limit_bytes: Option<u64>) -> Option<KillReason> {
-    oom_reason(&probe.group.as_ref()?.counters(), limit_bytes)
-}
-
-fn oom_reason(counters: &GroupCounters, limit_bytes: Option<u64>) -> Option<KillReason> {
-    let is_own = counters.limit_hits.is_none_or(|hits| hits > 0);
+pub(super) fn out_of_memory(counters: &GroupCounters, limit_bytes: Option<u64>) -> Option<KillReason> {
+    let is_own = counters.at_limit.unwrap_or(true);
     (counters.oom_kills? > 0).then_some(KillReason::OutOfMemory {
         limit_bytes: limit_bytes.filter(|_| is_own),
     })
@@ -205,23 +201,23 @@ mod tests {
 
     #[test]
     fn only_the_own_limit_is_named_as_the_cause() {
-        let reason = |oom_kills, limit_hits, limit_bytes| {
+        let reason = |oom_kills, at_limit, limit_bytes| {
             let counters = GroupCounters {
                 oom_kills: Some(oom_kills),
-                limit_hits,
+                at_limit,
                 ..GroupCounters::default()
             };
-            oom_reason(&counters, limit_bytes)
+            out_of_memory(&counters, limit_bytes)
         };
         let of = |limit_bytes| Some(KillReason::OutOfMemory { limit_bytes });
-        assert_eq!(reason(0, Some(3), Some(64)), None, "the kernel found memory");
-        assert_eq!(reason(1, Some(1), Some(64)), of(Some(64)));
+        assert_eq!(reason(0, Some(true), Some(64)), None, "the kernel found memory");
+        assert_eq!(reason(1, Some(true), Some(64)), of(Some(64)));
         assert_eq!(
-            reason(1, Some(0), Some(64)),
+            reason(1, Some(false), Some(64)),
             of(None),
             "the machine had none left"
         );
-        assert_eq!(reason(1, Some(0), None), of(None));
+        assert_eq!(reason(1, Some(false), None), of(None));
         assert_eq!(
             reason(1, None, Some(64)),
             of(Some(64)),

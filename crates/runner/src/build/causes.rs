@@ -66,11 +66,11 @@ mod tests {
             ..ExitReport::default()
         };
         for of_machine in [
-            "npm error request to https://registry.npmjs.org/express failed, reason: getaddrinfo ENOTFOUND registry.npmjs.org",
+            "npm error request to https://registry.example/express failed, reason: getaddrinfo ENOTFOUND registry.example",
             "error: failed to get `serde`: download of config.json failed: [6] Could not resolve hostname (Could not resolve host: \
-             index.crates.io)",
-            "go: github.com/x/y@v1.0.0: Get \"https://proxy.golang.org/\": dial tcp: lookup proxy.golang.org: no such host",
-            "ERROR: Could not transfer artifact org.x:y:jar:1 from/to central: repo.maven.apache.org: Unknown host",
+             index.example)",
+            "go: github.com/x/y@v1.0.0: Get \"https://proxy.example/\": dial tcp: lookup proxy.example: no such host",
+            "ERROR: Could not transfer artifact org.x:y:jar:1 from/to central: repo.example: Unknown host",
             "WARNING: Retrying: NewConnectionError: [Errno -3] Temporary failure in name resolution",
             "cc1plus: fatal error: Killed signal terminated program cc1plus",
             "write /tmp/go-build: No space left on device",

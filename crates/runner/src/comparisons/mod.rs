@@ -62,8 +62,8 @@ fn check_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Fails if a service failed by its own error in so many rounds that it was not started again: rounds in which it still worked prove
-/// nothing about it.
+/// Fails if a service was not started again after failures of its own in several rounds: rounds in which it still worked prove nothing
+/// about it.
 fn check_not_excluded(trials: &[TrialRecord]) -> Result<(), CommandError> {
     let mut failed: BTreeMap<&ServiceId, Vec<(&TrialRecord, &Exclusion)>> = BTreeMap::new();
     for trial in that_count(trials) {

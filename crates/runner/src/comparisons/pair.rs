@@ -10,9 +10,6 @@ use prony_statistics::{ChangeOptions, RunChange, compare_in_run};
 use prony_store::Store;
 use std::time::Duration;
 
-/// Name of the suite in the store.
-pub const SUITE: &str = "compare";
-
 /// Warm-up of each trial of a comparison.
 const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
     least_ns: 1_000_000_000,
@@ -135,6 +132,6 @@ fn plan(
         title: format!("{} against {}", new.id, base.id),
         confidence: options.confidence,
         tie: Some(options.tie_band),
-        ..Plan::of_group(SUITE, pair.rounds, group, &services, protocol)
+        ..Plan::of_group("compare", pair.rounds, group, &services, protocol)
     })
 }

@@ -1,7 +1,6 @@
 //! The journal of a session: stores each trial, passes events on, and decides after each round whether there is another one.
 
 use super::checks::Checks;
-use super::resume::continuation;
 use super::{SessionObserver, summary, warnings};
 use crate::testbed::network_bound;
 use crate::{Cancel, CommandError, Journal, JournalError, NextRound, Noise, Progress, RunEnd};
@@ -196,9 +195,10 @@ impl<'a> RunObserver<'a> {
                     thread::sleep(ROOM_PAUSE);
                 }
                 Err(error) => {
-                    let again = continuation(self.record);
-                    let text =
-                        format!("{error}; the trial just measured is lost: free disk space, then {again}");
+                    let text = format!(
+                        "{error}; the trial just measured is lost: free disk space, then continue the run with `--resume {}`",
+                        self.record.id
+                    );
                     return Err(JournalError(text));
                 }
             }

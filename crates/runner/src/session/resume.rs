@@ -3,7 +3,6 @@
 use super::Session;
 use super::plan_record::{builds_of, contracts_of};
 use crate::Builder;
-use crate::comparisons::{duet, pair, regression};
 use crate::error::ErrorContext as _;
 use crate::{CommandError, start_time::now};
 use prony_config::Plan;
@@ -168,17 +167,6 @@ impl ResumedRun {
                 base: digest,
             })
             .collect()
-    }
-}
-
-/// What continues a run that has not ended, as the rest of a sentence.
-pub(super) fn continuation(run: &RunRecord) -> String {
-    let id = &run.id;
-    match run.suite.as_str() {
-        duet::SUITE | pair::SUITE | regression::SUITE => {
-            format!("repeat the command with `--resume {id}` to continue")
-        }
-        _ => format!("`prony run --resume {id}` continues the run"),
     }
 }
 
