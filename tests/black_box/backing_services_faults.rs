@@ -1,42 +1,11 @@
 //! Faults of a database: its disk, its port, its data, its locks. Each is reported as such, and nothing is left behind.
 
 use crate::backing_services::{DATA, nothing_is_left, process, run, shop};
-use crate::common::{Checkout, CommandOutput, until};
-use crate::skip::skipped;
+use crate::common::{Checkout, CommandOutput, Disk, until};
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
-/// A small disk mounted on a folder; it is unmounted on drop.
-struct Disk {
-    folder: PathBuf,
-}
-
-impl Disk {
-    /// `None`, with a message, if it cannot be mounted.
-    fn mount(folder: &Path, size: &str) -> Option<Self> {
-        fs::create_dir_all(folder).expect("a folder");
-        let mut mount = Command::new("mount");
-        let options = format!("size={size},mode=755");
-        mount
-            .args(["-t", "tmpfs", "-o", &options, "prony-test"])
-            .arg(folder);
-        let mounted = mount.output();
-        if mounted.is_ok_and(|mounted| mounted.status.success()) {
-            let folder = folder.to_owned();
-            return Some(Self { folder });
-        }
-        skipped("mounting a small disk needs root, and is not possible in every container");
-        None
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.folder).status();
-    }
-}
 
 fn said(ended: &CommandOutput) -> String {
     let said = format!("{}{}", ended.out, ended.err);

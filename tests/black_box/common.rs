@@ -1,5 +1,6 @@
 //! A checkout with toy services, and the real binary in it.
 
+use crate::skip::skipped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -205,4 +206,34 @@ pub(crate) fn signal(child: &Child, name: &str) {
         .status()
         .expect("kill");
     assert!(sent.success(), "kill -{name} failed");
+}
+
+/// A small disk mounted on a folder; it is unmounted on drop.
+pub(crate) struct Disk {
+    folder: PathBuf,
+}
+
+impl Disk {
+    /// `None`, with a message, if it cannot be mounted.
+    pub(crate) fn mount(folder: &Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let mut mount = Command::new("mount");
+        let options = format!("size={size},mode=755");
+        mount
+            .args(["-t", "tmpfs", "-o", &options, "prony-test"])
+            .arg(folder);
+        let mounted = mount.output();
+        if mounted.is_ok_and(|mounted| mounted.status.success()) {
+            let folder = folder.to_owned();
+            return Some(Self { folder });
+        }
+        skipped("mounting a small disk needs root, and is not possible in every container");
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.folder).status();
+    }
 }

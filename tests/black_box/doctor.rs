@@ -85,6 +85,7 @@ fn a_run_without_its_toolchain_is_a_row_with_the_command() {
         .json();
     let excluded = &report["groups"][0]["services"][0]["excluded"];
     assert_eq!(excluded["stage"], "toolchain");
+    assert_eq!(excluded["fault"], "infrastructure", "the machine lacks it");
     let reason = excluded["reason"].as_str().unwrap_or_default();
     assert!(
         reason.contains("Flux compiler is not installed on this machine") && reason.contains("flux-version"),

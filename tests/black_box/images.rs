@@ -330,6 +330,32 @@ fn what_goes_wrong_in_a_container_is_told() {
     );
 }
 
+/// The engine fails, but the image is the cause: its service has failed by its own error.
+#[test]
+fn an_image_without_its_program_is_at_fault_itself() {
+    let Some(engine) = engine() else { return };
+    let checkout = with_images(engine, 1, &[("hollow", BUILT, "server")]);
+    checkout.write(
+        "services/hollow/Containerfile",
+        "FROM scratch\nCOPY server /server\nENTRYPOINT [\"/no-such-program\"]\n",
+    );
+    let ended = prony(&checkout, &engine.words, &RUN);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let report = ended.json();
+    let excluded = &row(&report, "hollow")["excluded"];
+    let reason = excluded["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cannot start its container"), "{report}");
+    assert!(excluded["fault"].is_null(), "the service's: {excluded}");
+    let attempts = || -> u32 {
+        let store = rusqlite::Connection::open(checkout.path(".prony/store.db")).expect("the store");
+        let count = store.query_row("SELECT count(*) FROM trial", [], |row| row.get(0));
+        count.expect("a number")
+    };
+    assert_eq!(attempts(), 2);
+    let resumed = prony(&checkout, &engine.words, &["run", "--resume", "--json"]);
+    assert_eq!((resumed.code, attempts()), (Some(3), 2), "{resumed:?}");
+}
+
 #[test]
 fn killed_prony_leaves_no_container() {
     let Some(engine) = engine() else { return };

@@ -23,6 +23,7 @@ mod duet;
 mod environment;
 mod events;
 mod external_services;
+mod failures;
 mod file_formats;
 mod foreign_files;
 #[path = "../testbed.rs"]
@@ -30,6 +31,7 @@ mod foreign_files;
 mod hosts;
 mod images;
 mod interleaved;
+mod interrupts;
 mod kills;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;

@@ -73,3 +73,38 @@ fn a_start_serves_both_loads_of_its_round_also_after_a_kill() {
         checkout.processes()
     );
 }
+
+/// The trials of the store in the order in which they ended: their number, and when they were started.
+fn stored(checkout: &Checkout) -> Vec<(u32, String)> {
+    let path = checkout.path(".prony/store.db");
+    if !path.exists() {
+        return Vec::new();
+    }
+    let store = rusqlite::Connection::open(path).expect("the store");
+    let read = || {
+        let mut rows = store.prepare("SELECT place, started_at FROM trial ORDER BY sequence")?;
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(u32, String)>>>()
+    };
+    // The table is there a moment after the file.
+    read().unwrap_or_default()
+}
+
+#[test]
+fn a_kill_in_the_second_load_of_a_start_keeps_the_first() {
+    let checkout = Checkout::new(1, &["right"]);
+    let suite = SHARED.replace("duration = \"300ms\"", "duration = \"2s\"");
+    checkout.write("suites/shared.toml", &suite);
+    let mut child = checkout.start(&["run", "shared", "--keep-disturbed"]);
+    until("the first load is stored", || !stored(&checkout).is_empty());
+    signal(&child, "KILL");
+    child.wait().expect("ended");
+    until("nothing is left", || checkout.processes().is_empty());
+    let kept = stored(&checkout);
+    assert_eq!(kept.len(), 1, "its start still serves the second load");
+    let ended = checkout.prony(&["run", "--resume", "--json", "--keep-disturbed"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let all = stored(&checkout);
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert_eq!(all[0], kept[0], "it is not measured again");
+}

@@ -1,6 +1,6 @@
 //! Runs over hosts with OpenSSH that fail: they lose power, freeze, are disconnected, or are unfit for a run.
 
-use crate::common::{Checkout, PATIENCE, signal, until};
+use crate::common::{Checkout, PATIENCE, signal, two_variants, until};
 use crate::ssh_hosts::{SshHosts, send};
 use crate::testbed::{built_here, sent_to, service};
 use std::fs;
@@ -114,11 +114,54 @@ fn a_host_without_power_ends_the_run_and_is_named() {
     assert!(
         ended
             .err
-            .contains("stopped early because a host of the testbed was lost: cannot reach app"),
+            .contains("ended early, since a host of the testbed is lost: cannot reach app"),
         "{ended:?}"
     );
     assert!(report["ended_at"].is_null(), "it can be resumed: {report}");
     remote.nothing_is_left(&["h2", "h3"]);
+}
+
+#[test]
+fn a_duet_that_lost_its_host_is_continued_when_that_is_back() {
+    let Some(mut remote) = SshHosts::with(two_variants()) else {
+        return;
+    };
+    remote.testbed("testbed.toml", "load = \"one\"");
+    let duet = [
+        "duet",
+        "toy-right/current",
+        "toy-right/slow",
+        "--rounds=4",
+        "-d2s",
+        "--warmup=200ms",
+        "-c2",
+        "--testbed=testbed.toml",
+        "--json",
+    ];
+    let latest = |remote: &SshHosts| {
+        let listed = remote.checkout.prony(&["list", "runs", "--json"]);
+        (listed.code == Some(0)).then(|| listed.json()["runs"][0].clone())
+    };
+    let child = remote.start(&duet);
+    until("a round is stored", || {
+        latest(&remote).is_some_and(|run| run["trials"].as_u64() >= Some(2))
+    });
+    remote.hosts.switch_off(1);
+    let ended = SshHosts::ended(child);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.err.contains("a host is lost") && ended.err.contains("--resume "),
+        "{ended:?}"
+    );
+    let run = latest(&remote).expect("a run");
+    assert!(run["ended_at"].is_null(), "it can be resumed: {run}");
+    remote.hosts.switch_on(1);
+    let resumed = SshHosts::ended(remote.start(&[&duet[..], &["--resume"]].concat()));
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let found = resumed.json();
+    assert_eq!(found["run"], run["run"], "{found}");
+    assert_eq!(found["rounds"].as_array().map(Vec::len), Some(4), "{found}");
+    remote.nothing_is_left(&["h1", "h2"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The options that `prony duet` and `prony compare` have in common for two services that are measured now.
 
-use prony_runner::{ComparisonPair, ServiceSelector};
+use prony_runner::{ComparisonPair, ResumeOptions, ServiceSelector};
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,9 @@ pub(crate) struct PairArgs {
     /// Continue a run that was stopped early, with the same services and options: its name, or the latest run if no name is given
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<String>,
+    /// With --resume: try services again that failed by their own error in an earlier part of the run
+    #[arg(long, requires = "resume")]
+    retry_failed: bool,
 }
 
 impl PairArgs {
@@ -31,6 +34,10 @@ impl PairArgs {
             contract: self.contract.as_deref(),
             workload: self.workload.as_deref(),
             resume: self.resume.as_deref(),
+            resume_options: ResumeOptions {
+                retry_failed: self.retry_failed,
+                ..ResumeOptions::default()
+            },
         }
     }
 }

@@ -359,6 +359,7 @@ fn progress(at: String) -> Progress {
         response_time_ns_p99: Some(3_000_000),
         workers: Vec::new(),
         lost: None,
+        spent_s: 1.5,
     }
 }
 

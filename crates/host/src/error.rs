@@ -27,6 +27,14 @@ pub enum HostError {
         /// Why, and what to do.
         reason: String,
     },
+    /// The program of a container does not exist in its image or cannot be executed.
+    #[error("cannot start `{name}`: {reason}")]
+    Program {
+        /// The name of the process.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// Isolation is required but not available.
     #[error("`{name}` cannot be isolated as required: {reason}")]
     NotIsolated {

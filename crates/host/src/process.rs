@@ -131,7 +131,7 @@ pub enum Stdio {
 pub struct ExitReport {
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// The limit that it exceeded, if that ended it.
+    /// The limit that it exceeded, or what else killed it; `None`: it ended by itself, or prony ended it.
     pub why: Option<KillReason>,
     /// Processes below it that were still running when it had ended.
     pub left: u32,
@@ -142,7 +142,7 @@ pub struct ExitReport {
     pub changed: Option<PathBuf>,
 }
 
-/// A limit that ended a process.
+/// What killed a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KillReason {
@@ -153,6 +153,18 @@ pub enum KillReason {
     },
     /// It wrote more to disk than allowed.
     DiskFull { limit_bytes: u64 },
+    /// It received KILL, but not from prony: from a user, from another program, or from a limit around prony.
+    Outside,
+}
+
+impl ExitReport {
+    /// Whether it was killed by something that says nothing about the program: a KILL from outside, or a machine without memory.
+    pub const fn is_from_outside(&self) -> bool {
+        matches!(
+            self.why,
+            Some(KillReason::Outside | KillReason::OutOfMemory { limit_bytes: None })
+        )
+    }
 }
 
 /// The usage of a process tree in a window, and of the whole machine meanwhile.
@@ -209,6 +221,12 @@ impl fmt::Display for ExitReport {
                     Size(limit_bytes)
                 )
             }
+            (Some(KillReason::Outside), None, Some(code)) => write!(
+                formatter,
+                "ended with exit code {code}, since SIGKILL from outside killed a process below it"
+            ),
+            (Some(KillReason::Outside), ..) => formatter
+                .write_str("was killed by SIGKILL from outside: by a user, another program or the kernel"),
             (None, Some(signal), _) => write!(formatter, "was killed by {}", signal_name(signal)),
             (None, None, Some(0)) if self.left > 0 => write!(
                 formatter,
@@ -270,6 +288,17 @@ mod tests {
         assert_eq!(
             killed(KillReason::DiskFull { limit_bytes: 3 << 29 }),
             "was killed because it wrote more than its 1.5 GiB to disk"
+        );
+        assert!(killed(KillReason::Outside).starts_with("was killed by SIGKILL from outside"));
+        let below = ExitReport {
+            code: Some(137),
+            why: Some(KillReason::Outside),
+            ..ExitReport::default()
+        };
+        assert!(
+            below
+                .to_string()
+                .starts_with("ended with exit code 137, since SIGKILL")
         );
         let ended = |code, signal, left| {
             ExitReport {

@@ -1,7 +1,10 @@
 //! Processes on this machine, through the real supervisor.
 
 use crate::common::{self, TIME, Toy, until};
+use nix::sys::signal::{Signal, kill as kill_process};
+use nix::unistd::Pid;
 use prony_host::{Cpus, Host as _, KillReason, Limits, Stdio};
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
@@ -33,6 +36,36 @@ fn tells_how_a_process_ended() {
 }
 
 #[test]
+fn a_kill_from_outside_is_told_from_all_other_ends() {
+    let toy = Toy::new();
+    let mut process = toy.start(&["wait"]);
+    kill(process.pid());
+    until("it has ended", || process.ended().is_some());
+    let ending = process.ended().expect("ended");
+    assert_eq!((ending.signal, ending.why), (Some(9), Some(KillReason::Outside)));
+    assert!(ending.is_from_outside());
+    let mut spec = toy.spec(&[]);
+    // A shell that waits for its command ends with a code.
+    let toy_and_more = format!("{} wait; exit $?", spec.command[0]);
+    spec.command = ["sh", "-c", &toy_and_more].map(str::to_owned).to_vec();
+    let mut process = toy.host.start(&spec).expect("started");
+    let below =
+        || fs::read_to_string(format!("/proc/{0}/task/{0}/children", process.pid())).unwrap_or_default();
+    until("its command runs", || !below().trim().is_empty());
+    kill(below().trim().parse().expect("one process"));
+    until("it has ended", || process.ended().is_some());
+    let ending = process.ended().expect("ended");
+    assert_eq!((ending.code, ending.why), (Some(137), Some(KillReason::Outside)));
+    let mut process = toy.start(&["exit", "9"]);
+    until("it has ended", || process.ended().is_some());
+    assert_eq!(process.ended().expect("ended").why, None);
+}
+
+fn kill(pid: u32) {
+    kill_process(Pid::from_raw(pid as i32), Signal::SIGKILL).expect("killed");
+}
+
+#[test]
 fn a_program_that_is_not_there_is_named() {
     let toy = Toy::new();
     let mut spec = toy.spec(&[]);
@@ -53,6 +86,7 @@ fn ignoring_term_does_not_help() {
     until("it is ready", || process.log_tail(1) == ["ready"]);
     let ending = process.stop().expect("stopped");
     assert!(ending.ignored_term && ending.signal == Some(9), "{ending:?}");
+    assert_eq!(ending.why, None, "prony killed it");
 }
 
 #[test]
@@ -93,7 +127,7 @@ fn a_gigabyte_of_log_does_not_fill_the_disk() {
         process.log_tail(1) == [end]
     });
     process.stop().expect("stopped");
-    let log = std::fs::read_to_string(toy.log()).expect("a log");
+    let log = fs::read_to_string(toy.log()).expect("a log");
     assert!(log.starts_with("the first line\n"));
     assert!(log.contains("bytes omitted"));
     assert!(log.len() < 70_000, "{}", log.len());

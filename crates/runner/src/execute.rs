@@ -44,9 +44,10 @@ fn all_rounds(
     let began = Instant::now();
     let cpus = context.host().topology().cpus().len();
     let mut history = History::new(run.plan, journal.history()?, context.options.noise, cpus);
+    let spent = journal.time_spent();
     let mut round = None;
     loop {
-        history.set_elapsed(began.elapsed());
+        history.set_elapsed(spent + began.elapsed());
         let Some(block) = design.next_block(&history) else {
             if let Some(round) = round {
                 journal.progress(Progress::Round { round });

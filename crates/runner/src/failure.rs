@@ -1,6 +1,6 @@
 //! Why a step of a trial failed.
 
-use prony_host::HostError;
+use prony_host::{ExitReport, HostError};
 use prony_records::{Exclusion, Fault, TrialStage};
 
 /// Why a step failed. With the log it becomes an [`Exclusion`].
@@ -49,10 +49,11 @@ impl Failure {
         }
     }
 
-    /// The service ended by itself.
-    pub fn service_ended(stage: TrialStage, reason: impl Into<String>) -> Self {
+    /// The service ended. It is not to blame if it was killed from outside.
+    pub fn service_ended(stage: TrialStage, ending: &ExitReport, reason: impl Into<String>) -> Self {
         Self {
             cause: FailureCause::ServiceEnded,
+            fault: fault_of(ending),
             ..Self::new(stage, reason)
         }
     }
@@ -73,8 +74,12 @@ impl Failure {
         }
     }
 
+    /// An operation on a host failed: an infrastructure failure, unless the program of a container cannot be executed.
     pub fn host(stage: TrialStage, error: &HostError) -> Self {
-        Self::infrastructure(stage, error.to_string())
+        match error {
+            HostError::Program { .. } => Self::new(stage, error.to_string()),
+            _ => Self::infrastructure(stage, error.to_string()),
+        }
     }
 
     /// Whether the user cancelled the run.
@@ -105,5 +110,14 @@ impl Failure {
             log_tail,
             fault: self.fault,
         }
+    }
+}
+
+/// Who is to blame for the end of a service, or of one of its processes.
+pub(crate) const fn fault_of(ending: &ExitReport) -> Fault {
+    if ending.is_from_outside() {
+        Fault::Infrastructure
+    } else {
+        Fault::Service
     }
 }

@@ -6,7 +6,8 @@
 //!   after two such rounds it is not started again.
 //! - A disturbed trial is repeated once.
 //!
-//! Every attempt is stored. Of earlier sessions of the same run only measurements count, not attempts.
+//! Every attempt is stored. Of earlier sessions of the same run, measurements and failures of services count: a service that hangs
+//! does not cost its time again. Their infrastructure failures do not count.
 
 use crate::NoiseLimits;
 use crate::noise::disturbance;
@@ -23,7 +24,7 @@ const PERMANENT_FAILURES: u32 = 2;
 /// Failures by its own error after which a service has no trial in a round.
 const OWN_FAILURES: usize = 2;
 /// Rounds without a trial after which a service is not started again.
-const FAILED_ROUNDS: usize = 2;
+pub(crate) const FAILED_ROUNDS: usize = 2;
 /// After this number of repeated trials in a row that were disturbed again, disturbed trials are no longer repeated.
 const DISTURBED_REPEATS: u32 = 3;
 
@@ -47,10 +48,10 @@ pub struct History<'a> {
     /// CPUs of the machine.
     cpus: usize,
     /// Trials that an earlier session measured.
-    earlier: BTreeSet<u32>,
+    measured_earlier: BTreeSet<u32>,
     /// Trials of which an earlier session measured windows before it was killed.
     provisional: BTreeSet<u32>,
-    /// The attempts of each trial in this session, by its number.
+    /// The attempts of each trial in this session, and its failures by the service's own error in earlier ones, by its number.
     attempts: BTreeMap<u32, Vec<AttemptResult>>,
     /// By entry: the rounds in which the service failed by its own error, with the number of the trial, and the last failure.
     own_failures: BTreeMap<usize, (BTreeMap<u32, TrialId>, Exclusion)>,
@@ -85,13 +86,13 @@ impl<'a> History<'a> {
     pub fn new(plan: &'a Plan, stored: Vec<TrialRecord>, limits: Option<NoiseLimits>, cpus: usize) -> Self {
         let (provisional, complete): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             stored.iter().partition(|record| record.provisional);
-        let measured = complete.iter().filter(|record| record.void().is_none());
+        let measured = complete.iter().filter(|record| record.result.is_ok());
         let provisional = provisional.iter().map(|record| record.number).collect();
-        Self {
+        let mut history = Self {
             plan,
             limits,
             cpus,
-            earlier: measured.map(|record| record.number).collect(),
+            measured_earlier: measured.map(|record| record.number).collect(),
             provisional,
             attempts: BTreeMap::new(),
             own_failures: BTreeMap::new(),
@@ -102,10 +103,31 @@ impl<'a> History<'a> {
             permanent_failures: 0,
             disturbed_repeats: 0,
             has_warned: false,
-        }
+        };
+        history.count_earlier_failures();
+        history
     }
 
-    /// Time since the session began. Designs use this instead of a clock.
+    /// Counts the stored failures of services as if they had occurred in this session.
+    fn count_earlier_failures(&mut self) {
+        let planned: Vec<PlannedTrial> = self.plan.trials().collect();
+        let own = |record: &&TrialRecord| record.result.is_err() && record.void().is_none();
+        let failed: Vec<TrialRecord> = self.records.iter().filter(own).cloned().collect();
+        for record in failed {
+            let Some(planned) = planned.get(record.number as usize) else {
+                continue;
+            };
+            if self.measured_earlier.contains(&record.number) {
+                continue;
+            }
+            // Exclusions depend on the round.
+            self.round = record.round;
+            self.add_result(&record, planned.entry);
+        }
+        self.round = 0;
+    }
+
+    /// Time that the run took so far, in all sessions. Designs use this instead of a clock.
     pub const fn elapsed(&self) -> Duration {
         self.elapsed
     }
@@ -147,7 +169,7 @@ impl<'a> History<'a> {
 
     /// Whether a trial has neither a complete measurement nor a final failure of the service.
     pub fn is_missing(&self, planned: &PlannedTrial) -> bool {
-        if !self.takes_part(planned.entry) || self.earlier.contains(&planned.number) {
+        if !self.takes_part(planned.entry) || self.measured_earlier.contains(&planned.number) {
             return false;
         }
         match self.attempts(planned.number) {
@@ -223,8 +245,12 @@ impl<'a> History<'a> {
     /// The infrastructure failure of the last trial, if it is not retried.
     pub(crate) fn final_infrastructure_failure(&self) -> Option<&str> {
         let last = self.records.last()?;
-        let excluded = last.void().filter(|_| self.retry_reason(last.number).is_none())?;
-        Some(&excluded.reason)
+        match self.attempts(last.number) {
+            [.., AttemptResult::Infrastructure(reason)] if self.retry_reason(last.number).is_none() => {
+                Some(reason)
+            }
+            _ => None,
+        }
     }
 
     fn attempts(&self, number: u32) -> &[AttemptResult] {
@@ -251,10 +277,15 @@ impl<'a> History<'a> {
     /// Adds an attempt.
     pub(crate) fn add(&mut self, attempt: Attempt) {
         let Attempt { record, planned, .. } = attempt;
+        self.add_result(&record, planned.entry);
+        self.records.push(without_series(record));
+    }
+
+    fn add_result(&mut self, record: &TrialRecord, entry: usize) {
         let was_disturbed = matches!(self.attempts(record.number), [.., AttemptResult::Disturbed(_)]);
         let result = match &record.result {
             Ok(_) => self
-                .disturbance(&record)
+                .disturbance(record)
                 .map_or(AttemptResult::Measured, AttemptResult::Disturbed),
             Err(excluded) if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build) => {
                 AttemptResult::NotStarted
@@ -262,7 +293,7 @@ impl<'a> History<'a> {
             Err(excluded) if excluded.fault == Fault::Infrastructure => {
                 AttemptResult::Infrastructure(excluded.reason.clone())
             }
-            Err(_) if self.exclusion(planned.entry).is_some() => AttemptResult::NotStarted,
+            Err(_) if self.exclusion(entry).is_some() => AttemptResult::NotStarted,
             Err(_) => AttemptResult::OwnFailure,
         };
         if was_disturbed {
@@ -274,8 +305,7 @@ impl<'a> History<'a> {
             };
         }
         self.attempts.entry(record.number).or_default().push(result);
-        self.update_counters(&record, planned.entry);
-        self.records.push(without_series(record));
+        self.update_counters(record, entry);
     }
 
     /// Updates the counters of failures, on which retries depend.
@@ -287,17 +317,18 @@ impl<'a> History<'a> {
             }
             return;
         };
-        let is_own = matches!(self.attempts(record.number), [.., AttemptResult::OwnFailure]);
-        if is_own {
-            let failures = self.own_failures.entry(entry);
-            let (rounds, last) = failures.or_insert_with(|| (BTreeMap::new(), excluded.clone()));
-            rounds.insert(record.round, record.number);
-            *last = excluded.clone();
-        }
-        if excluded.fault != Fault::Infrastructure {
-            self.permanent_failures = 0;
-        } else if self.retry_reason(record.number).is_none() {
-            self.permanent_failures += 1;
+        match self.attempts(record.number) {
+            [.., AttemptResult::OwnFailure] => {
+                self.permanent_failures = 0;
+                let failures = self.own_failures.entry(entry);
+                let (rounds, last) = failures.or_insert_with(|| (BTreeMap::new(), excluded.clone()));
+                rounds.insert(record.round, record.number);
+                *last = excluded.clone();
+            }
+            [.., AttemptResult::Infrastructure(_)] if self.retry_reason(record.number).is_none() => {
+                self.permanent_failures += 1;
+            }
+            _ => {}
         }
     }
 

@@ -11,6 +11,11 @@ pub trait Journal {
     /// The trials that earlier sessions of this run stored.
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError>;
 
+    /// The time that earlier sessions of this run took, which counts towards its budget.
+    fn time_spent(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Receives an event.
     fn progress(&mut self, progress: Progress);
 

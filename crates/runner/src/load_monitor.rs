@@ -74,7 +74,7 @@ impl<'a> LoadMonitor<'a> {
         }
         if let Some(ending) = subject.service.ended() {
             let text = format!("the service {ending} under the load");
-            return Err(Failure::service_ended(stage, text));
+            return Err(Failure::service_ended(stage, &ending, text));
         }
         let silence = self.context.options.silence;
         match message {

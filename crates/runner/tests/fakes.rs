@@ -421,6 +421,54 @@ fn needing_too_much_memory_is_told_although_the_check_failed_first() {
     );
 }
 
+/// The outcome of a trial whose service has ended like this, and how often it was tried.
+fn ended_like(why: KillReason) -> (Fault, usize) {
+    let host = FakeHost::new(2, served());
+    let ends = Some(ExitReport {
+        signal: Some(9),
+        why: Some(why),
+        ..ExitReport::default()
+    });
+    host.set(FakeProcess { ends, ..process() });
+    let heard = run(&Testbed::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
+    let excluded = heard.records[0].result.as_ref().expect_err("excluded");
+    (excluded.fault, heard.records.len())
+}
+
+#[test]
+fn only_its_own_limits_are_the_fault_of_a_service_that_was_killed() {
+    let limit_bytes = Some(64 << 20);
+    assert_eq!(
+        ended_like(KillReason::OutOfMemory { limit_bytes }),
+        (Fault::Service, 2)
+    );
+    assert_eq!(
+        ended_like(KillReason::DiskFull { limit_bytes: 1 }),
+        (Fault::Service, 2)
+    );
+    let machine = KillReason::OutOfMemory { limit_bytes: None };
+    assert_eq!(ended_like(machine), (Fault::Infrastructure, 3));
+    assert_eq!(ended_like(KillReason::Outside), (Fault::Infrastructure, 3));
+}
+
+/// One of several processes was killed, and the service went on without it.
+#[test]
+fn a_machine_without_memory_is_not_the_fault_of_a_service_that_went_on() {
+    let fault = |limit_bytes| {
+        let host = FakeHost::new(2, served());
+        let stops = ExitReport {
+            signal: Some(15),
+            why: Some(KillReason::OutOfMemory { limit_bytes }),
+            ..ExitReport::default()
+        };
+        host.set(FakeProcess { stops, ..process() });
+        let heard = run(&Testbed::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
+        heard.records[0].result.as_ref().expect_err("excluded").fault
+    };
+    assert_eq!(fault(Some(64 << 20)), Fault::Service);
+    assert_eq!(fault(None), Fault::Infrastructure);
+}
+
 #[test]
 fn a_generator_that_ends_early_is_told() {
     let mut testbed = steady_testbed();

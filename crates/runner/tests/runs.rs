@@ -4,6 +4,7 @@ use crate::common::{TestJournal, Testbed, leftovers, quiet};
 use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 fn numbers(heard: &TestJournal) -> Vec<u32> {
     heard.records.iter().map(|record| record.number).collect()
@@ -168,6 +169,19 @@ fn no_round_begins_after_the_budget() {
 }
 
 #[test]
+fn earlier_sessions_have_used_up_a_part_of_the_budget() {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 9;
+    testbed.plan.budget_ns = Some(3_600_000_000_000);
+    let mut heard = TestJournal {
+        time_spent: Duration::from_hours(1),
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::BudgetSpent);
+    assert_eq!(numbers(&heard), Vec::<u32>::new());
+}
+
+#[test]
 fn what_was_not_built_is_a_row_in_each_round() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 2;
@@ -218,6 +232,51 @@ fn a_service_that_fails_twice_in_two_rounds_is_not_started_again() {
             "{again}"
         );
     }
+}
+
+#[test]
+fn failures_of_earlier_sessions_count() {
+    let mut testbed = Testbed::new(&["crashes"]);
+    testbed.plan.rounds = 4;
+    let mut whole = TestJournal::default();
+    testbed.run(&mut whole);
+    // Stopped after the first try of the second round: it has its second try there, and no start after that.
+    let mut heard = TestJournal {
+        stored: whole.records[..3].to_vec(),
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    assert_eq!(numbers(&heard), [1, 2, 3]);
+    let failed = |record: &TrialRecord| record.result.as_ref().expect_err("excluded").reason.clone();
+    assert!(failed(&heard.records[0]).starts_with("the service ended"));
+    for record in &heard.records[1..] {
+        let again = failed(record);
+        assert!(
+            again.starts_with("not started again after failures of its own in 2 rounds"),
+            "{again}"
+        );
+    }
+}
+
+#[test]
+fn infrastructure_failures_of_earlier_sessions_are_done_again_with_all_their_retries() {
+    let testbed = Testbed::new(&["ok"]);
+    let mut whole = TestJournal::default();
+    testbed.run(&mut whole);
+    let mut void = whole.records[0].clone();
+    void.result = Err(Exclusion {
+        stage: TrialStage::Measure,
+        reason: "the generator ended".to_owned(),
+        log_tail: Vec::new(),
+        fault: Fault::Infrastructure,
+    });
+    let mut heard = TestJournal {
+        stored: vec![void; 3],
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    assert_eq!(numbers(&heard), [0]);
+    assert!(heard.records[0].result.is_ok());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Errors of the store, with advice for the user.
 
+use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +90,19 @@ pub enum StoreError {
     Label { longest: usize },
     #[error("the run `{0}` is already in the store: give the new run another name")]
     RunExists(String),
+}
+
+impl StoreError {
+    /// Whether the store could not be written for a reason that may pass: the disk is full, or it reported an error.
+    pub fn may_pass(&self) -> bool {
+        let Self::Statement { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+        )
+    }
 }
 
 fn hint(known: &[String]) -> String {

@@ -282,6 +282,9 @@ pub struct Progress {
     /// Why a host of the testbed is lost, until the load starts again.
     #[serde(default)]
     pub lost: Option<String>,
+    /// The time that the run took so far, s, in all its parts if it was continued: what its budget has left.
+    #[serde(default)]
+    pub spent_s: f64,
 }
 
 impl Store {

@@ -319,6 +319,7 @@ fn progress_is_the_last_word() {
         response_time_ns_p99: Some(1_000_000),
         workers: Vec::new(),
         lost: None,
+        spent_s: 1.5,
     };
     store.set_progress("r", &progress).expect("writes");
     progress.done = 1;

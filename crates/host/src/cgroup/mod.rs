@@ -14,7 +14,7 @@ pub use cpu_grant::CpuGrant;
 pub(crate) use discover::Hierarchies;
 pub(crate) use group::{Group, Problem};
 pub(crate) use quota::{memory_limit, quota};
-pub(crate) use read::PeakMemory;
+pub(crate) use read::{GroupCounters, PeakMemory};
 
 use crate::identity::Owners;
 use nix::sys::signal::{Signal, kill};

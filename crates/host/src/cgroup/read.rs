@@ -5,6 +5,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+/// The kernel charges memory in batches: a group that has reached its limit is below it by less than this, bytes.
+const CHARGED_AHEAD: u64 = 1 << 20;
+
 /// Counters of a group. `None`: the group does not count this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounters {
@@ -22,6 +25,9 @@ pub(crate) struct GroupCounters {
     pub(crate) faults_major: Option<u64>,
     /// Processes killed because of a lack of memory.
     pub(crate) oom_kills: Option<u64>,
+    /// Whether it reached its own memory limit. Processes may be killed without this: because a group around it, or the machine, has
+    /// no memory left.
+    pub(crate) at_limit: Option<bool>,
 }
 
 /// Memory of a group.
@@ -70,11 +76,17 @@ impl Group {
             counters.faults = keyed(&stat, "total_pgfault");
             counters.faults_major = keyed(&stat, "total_pgmajfault");
             counters.oom_kills = keyed(&text(folder, "memory.oom_control"), "oom_kill");
+            // Not every kernel counts in memory.failcnt.
+            let most = number(folder, "memory.max_usage_in_bytes");
+            let limit = number(folder, "memory.limit_in_bytes");
+            counters.at_limit = most.zip(limit).map(|(most, limit)| most + CHARGED_AHEAD >= limit);
         } else if let Some(folder) = &self.unified {
             let stat = text(folder, "memory.stat");
             counters.faults = keyed(&stat, "pgfault");
             counters.faults_major = keyed(&stat, "pgmajfault");
-            counters.oom_kills = keyed(&text(folder, "memory.events"), "oom_kill");
+            let events = text(folder, "memory.events");
+            counters.oom_kills = keyed(&events, "oom_kill");
+            counters.at_limit = keyed(&events, "oom").map(|times| times > 0);
         }
         counters
     }
@@ -211,6 +223,8 @@ mod tests {
                     "memory.oom_control",
                     "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
                 ),
+                ("memory.max_usage_in_bytes", "1990000\n"),
+                ("memory.limit_in_bytes", "2000000\n"),
                 ("pids.current", "12\n"),
             ],
         );
@@ -258,6 +272,7 @@ mod tests {
             faults: Some(70),
             faults_major: Some(2),
             oom_kills: Some(1),
+            at_limit: Some(true),
         };
         let held = GroupMemory {
             held: 700_000,

@@ -4,7 +4,7 @@ use super::supervisor::{NotificationSink, Pipes, listen, spawn};
 use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;
-use crate::supervisor::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
+use crate::supervisor::{Attach, Order, SpawnCause, Start, SupervisorCommand, SupervisorEvent};
 use crate::{AttachSpec, ExitReport, HostError, Process, ProcessSpec, Usage};
 use prony_records::{Warning, WarningKind};
 use std::collections::VecDeque;
@@ -148,20 +148,14 @@ impl LocalProcess {
                 self.warnings = warnings;
                 Ok(())
             }
-            SupervisorEvent::NotStarted {
-                reason,
-                isolation: true,
-            } => Err(HostError::NotIsolated {
-                name: self.name.clone(),
-                reason,
-            }),
-            SupervisorEvent::NotStarted {
-                reason,
-                isolation: false,
-            } => Err(HostError::Start {
-                name: self.name.clone(),
-                reason,
-            }),
+            SupervisorEvent::NotStarted { reason, cause } => {
+                let name = self.name.clone();
+                Err(match cause {
+                    SpawnCause::Machine => HostError::Start { name, reason },
+                    SpawnCause::Isolation => HostError::NotIsolated { name, reason },
+                    SpawnCause::Program => HostError::Program { name, reason },
+                })
+            }
             other => Err(lost(&self.name, &format!("sent {other:?} instead of its start"))),
         }
     }

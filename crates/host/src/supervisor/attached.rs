@@ -1,6 +1,6 @@
 //! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
-use super::protocol::{Attach, Order, Orders, SupervisorEvent, say};
+use super::protocol::{Attach, Order, Orders, SpawnCause, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
 use crate::{AttachTarget, Cpus, ExitReport};
@@ -46,7 +46,7 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         Err(reason) => {
             say(&SupervisorEvent::NotStarted {
                 reason,
-                isolation: false,
+                cause: SpawnCause::Machine,
             });
             return Ok(());
         }

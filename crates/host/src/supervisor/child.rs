@@ -2,7 +2,7 @@
 
 use super::fresh_folder::FreshFolder;
 use super::home::EmptyHome;
-use super::protocol::Start;
+use super::protocol::{SpawnCause, Start};
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
 use crate::virtual_network::{VirtualLink, enter};
@@ -48,7 +48,7 @@ pub(super) struct Child {
 #[derive(Debug)]
 pub(super) struct SpawnError {
     pub(super) reason: String,
-    pub(super) isolation: bool,
+    pub(super) cause: SpawnCause,
 }
 
 /// Starts the process in its own group. If it cannot join the group, it runs without one, and a warning is recorded.
@@ -71,7 +71,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
             "cannot create a home folder in {}: {error}; free disk space, or set TMPDIR to a folder that is writable",
             std::env::temp_dir().display()
         ),
-        isolation: false,
+        cause: SpawnCause::Machine,
     })?;
     // Everything below this process sees the folder so.
     let folder = spec
@@ -92,7 +92,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     };
     let (pid, started, output) = spawned.map_err(|error| SpawnError {
         reason: cause(spec, &error),
-        isolation: false,
+        cause: SpawnCause::Machine,
     })?;
     Ok(Child {
         pid,
@@ -111,7 +111,7 @@ pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<VirtualLink>, SpawnErro
     let cable = spec.network.map(|network| VirtualLink::lay(&network)).transpose();
     cable.map_err(|reason| SpawnError {
         reason,
-        isolation: true,
+        cause: SpawnCause::Isolation,
     })
 }
 
@@ -139,7 +139,7 @@ pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<
     match (problems.first(), isolation) {
         (Some(problem), Isolation::Required) => Err(SpawnError {
             reason: problem.text.clone(),
-            isolation: true,
+            cause: SpawnCause::Isolation,
         }),
         _ => Ok(problems
             .into_iter()

@@ -15,7 +15,7 @@ mod run;
 mod usage;
 
 pub(crate) use child::{TREE, pin, pin_thread};
-pub(crate) use protocol::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
+pub(crate) use protocol::{Attach, Order, SpawnCause, Start, SupervisorCommand, SupervisorEvent};
 pub(crate) use usage::{Machine, tick_ns};
 
 use self::child::{Child, SpawnError};
@@ -55,8 +55,8 @@ pub fn supervise() -> io::Result<()> {
     let started = create_log(&start.spec).and_then(|log| Ok((log, start_process(&start)?)));
     let (log, (child, contained)) = match started {
         Ok(started) => started,
-        Err(SpawnError { reason, isolation }) => {
-            say(&SupervisorEvent::NotStarted { reason, isolation });
+        Err(SpawnError { reason, cause }) => {
+            say(&SupervisorEvent::NotStarted { reason, cause });
             return Ok(());
         }
     };
@@ -88,6 +88,6 @@ fn create_log(spec: &ProcessSpec) -> Result<Log, SpawnError> {
             "cannot write its log {}: {error}; free disk space, or make it writable for this user",
             spec.log.display()
         ),
-        isolation: false,
+        cause: SpawnCause::Machine,
     })
 }

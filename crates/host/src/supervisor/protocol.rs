@@ -59,6 +59,18 @@ pub(crate) enum Order {
     Stop,
 }
 
+/// What prevented the start of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SpawnCause {
+    /// The machine or the container engine.
+    Machine,
+    /// Required isolation that is not available.
+    Isolation,
+    /// The program itself: an image names one that does not exist or cannot be executed.
+    Program,
+}
+
 /// A message of a supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
@@ -77,8 +89,7 @@ pub(crate) enum SupervisorEvent {
     NotStarted {
         /// Why, and what to do.
         reason: String,
-        /// Whether required isolation is the reason.
-        isolation: bool,
+        cause: SpawnCause,
     },
     /// The log could not be written; the process runs on without it.
     LogLost { reason: String },

@@ -1,6 +1,7 @@
 //! Ends a process tree, and reaps ended processes.
 
 use super::usage::Probe;
+use crate::cgroup::GroupCounters;
 use crate::tree::{lives, signal};
 use crate::{ExitReport, KillReason};
 use nix::errno::Errno;
@@ -185,8 +186,42 @@ pub(super) fn machine_oom_kills() -> u64 {
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The limit that the tree exceeded, according to its group.
-pub(super) fn out_of_memory(probe: &Probe, limit_bytes: Option<u64>) -> Option<KillReason> {
-    let kills = probe.group.as_ref()?.counters().oom_kills?;
-    (kills > 0).then_some(KillReason::OutOfMemory { limit_bytes })
+/// Why processes of a tree were killed for lack of memory, according to the counters of its group, if some were: its own limit, or else
+/// the machine, or a group around prony, had none left.
+pub(super) fn out_of_memory(counters: &GroupCounters, limit_bytes: Option<u64>) -> Option<KillReason> {
+    let is_own = counters.at_limit.unwrap_or(true);
+    (counters.oom_kills? > 0).then_some(KillReason::OutOfMemory {
+        limit_bytes: limit_bytes.filter(|_| is_own),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_own_limit_is_named_as_the_cause() {
+        let reason = |oom_kills, at_limit, limit_bytes| {
+            let counters = GroupCounters {
+                oom_kills: Some(oom_kills),
+                at_limit,
+                ..GroupCounters::default()
+            };
+            out_of_memory(&counters, limit_bytes)
+        };
+        let of = |limit_bytes| Some(KillReason::OutOfMemory { limit_bytes });
+        assert_eq!(reason(0, Some(true), Some(64)), None, "the kernel found memory");
+        assert_eq!(reason(1, Some(true), Some(64)), of(Some(64)));
+        assert_eq!(
+            reason(1, Some(false), Some(64)),
+            of(None),
+            "the machine had none left"
+        );
+        assert_eq!(reason(1, Some(false), None), of(None));
+        assert_eq!(
+            reason(1, None, Some(64)),
+            of(Some(64)),
+            "an old kernel counts kills only"
+        );
+    }
 }

@@ -31,6 +31,9 @@ const ENDING: Duration = Duration::from_millis(5);
 /// The end of the log is written after this time without output.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// The exit code of a shell whose command was killed by KILL.
+const KILLED_BELOW: i32 = 128 + Signal::SIGKILL as i32;
+
 /// The running process, and its state.
 pub(super) struct Supervisor {
     spec: ProcessSpec,
@@ -210,7 +213,7 @@ impl Supervisor {
             contained.end = None;
         }
         if self.stopping.is_none() && self.why.is_none() {
-            self.why = out_of_memory(&self.probe, self.spec.limits.memory_bytes);
+            self.why = self.out_of_memory();
         }
     }
 
@@ -239,7 +242,8 @@ impl Supervisor {
         let limit_bytes = self.spec.limits.memory_bytes;
         let container_ran_out =
             self.stopping.is_none() && self.contained.as_ref().is_some_and(ContainerGuard::out_of_memory);
-        let own = out_of_memory(&self.probe, limit_bytes)
+        let own = self
+            .out_of_memory()
             .or(container_ran_out.then_some(KillReason::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
         let machine = killed && machine_oom_kills() > self.machine_oom_kills;
@@ -250,6 +254,28 @@ impl Supervisor {
             .filter(|_| ending.signal == Some(Signal::SIGXFSZ as i32));
         own.or_else(|| machine.then_some(KillReason::OutOfMemory { limit_bytes: None }))
             .or_else(|| disk.map(|limit_bytes| KillReason::DiskFull { limit_bytes }))
+            .or_else(|| self.is_killed_from_outside(ending).then_some(KillReason::Outside))
+    }
+
+    /// Why processes were killed for lack of memory, if some were. The limit of a container may belong to a group around that of its
+    /// processes, which does not count that it was reached.
+    fn out_of_memory(&self) -> Option<KillReason> {
+        let mut counters = self.probe.group.as_ref()?.counters();
+        if self.contained.is_some() {
+            counters.at_limit = None;
+        }
+        out_of_memory(&counters, self.spec.limits.memory_bytes)
+    }
+
+    /// Whether the process received KILL from others. A shell ends with [`KILLED_BELOW`] if its command did. A process that was killed
+    /// just before it was to stop counts, but not in a container, whose first process is stopped by KILL if it handles no other signal.
+    fn is_killed_from_outside(&self, ending: &ExitReport) -> bool {
+        match &self.stopping {
+            None => ending.signal == Some(Signal::SIGKILL as i32) || ending.code == Some(KILLED_BELOW),
+            Some(stopping) => {
+                ending.signal == Some(Signal::SIGKILL as i32) && !stopping.killed && self.contained.is_none()
+            }
+        }
     }
 
     /// Failure to write the log, as on a full disk, does not end the process: the rest of its output is read and discarded.
@@ -353,9 +379,7 @@ impl Supervisor {
         self.write_log(Log::flush);
         let mut ending = self.ending.clone().unwrap_or_default();
         ending.ignored_term = self.stopping.is_some_and(|stopping| stopping.killed);
-        ending.why = self
-            .why
-            .or_else(|| out_of_memory(&self.probe, self.spec.limits.memory_bytes));
+        ending.why = self.why.or_else(|| self.out_of_memory());
         // Before the caller continues, so that it finds nothing left.
         self.probe.group = None;
         if let Some(contained) = self.contained.take() {

@@ -14,6 +14,12 @@ pub enum Fault {
         name: String,
         reason: String,
     },
+    /// [`HostError::Program`].
+    Program {
+        /// The name of the process.
+        name: String,
+        reason: String,
+    },
     /// [`HostError::NotIsolated`].
     NotIsolated {
         /// The name of the process.
@@ -59,6 +65,7 @@ impl Fault {
         let host = host.to_owned();
         match self {
             Self::Start { name, reason } => HostError::Start { name, reason },
+            Self::Program { name, reason } => HostError::Program { name, reason },
             Self::NotIsolated { name, reason } => HostError::NotIsolated { name, reason },
             Self::SupervisorLost { name, what } => HostError::SupervisorLost { name, what },
             Self::Taken { cpu, holder } => HostError::Taken { host, cpu, holder },
@@ -77,6 +84,7 @@ impl From<HostError> for Fault {
     fn from(error: HostError) -> Self {
         match error {
             HostError::Start { name, reason } => Self::Start { name, reason },
+            HostError::Program { name, reason } => Self::Program { name, reason },
             HostError::NotIsolated { name, reason } => Self::NotIsolated { name, reason },
             HostError::SupervisorLost { name, what } => Self::SupervisorLost { name, what },
             HostError::Taken { cpu, holder, .. } => Self::Taken { cpu, holder },

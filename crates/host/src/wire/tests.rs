@@ -390,7 +390,6 @@ fn requests() -> Vec<AgentRequest> {
 }
 
 fn answers() -> Vec<AgentResponse> {
-    let name = || "hello".to_owned();
     let good = [
         Reply::Done,
         Reply::Clock {
@@ -431,10 +430,22 @@ fn answers() -> Vec<AgentResponse> {
             bytes: 12,
         },
     ];
-    let bad = [
+    good.into_iter()
+        .map(Ok)
+        .chain(faults().into_iter().map(Err))
+        .collect()
+}
+
+fn faults() -> Vec<Fault> {
+    let name = || "hello".to_owned();
+    vec![
         Fault::Start {
             name: name(),
             reason: "it is not there".to_owned(),
+        },
+        Fault::Program {
+            name: name(),
+            reason: "it is not in the image".to_owned(),
         },
         Fault::NotIsolated {
             name: name(),
@@ -456,6 +467,5 @@ fn answers() -> Vec<AgentResponse> {
         Fault::Other {
             text: "cannot read".to_owned(),
         },
-    ];
-    good.into_iter().map(Ok).chain(bad.into_iter().map(Err)).collect()
+    ]
 }

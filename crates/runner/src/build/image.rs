@@ -21,7 +21,7 @@ pub(super) fn found(
     let engine = engine()?;
     let version = engine
         .version()
-        .map_err(|text| Failure::new(TrialStage::Toolchain, text))?;
+        .map_err(|text| Failure::infrastructure(TrialStage::Toolchain, text))?;
     versions.insert(engine.name().to_owned(), version);
     if wanted.containerfile.is_some() {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) fn found(
             "the image `{name}` does not exist on this machine and prony never pulls images: run `{engine} pull {name}` or build it",
             engine = engine.name()
         );
-        Failure::new(TrialStage::Build, text)
+        Failure::infrastructure(TrialStage::Build, text)
     })?;
     Ok(Some(Container { engine, image }))
 }
@@ -82,7 +82,7 @@ pub(super) fn built(
         let image = image(&engine, &own).map_err(without_log)?;
         image.ok_or_else(|| {
             let text = format!("{} built the image `{own}` but cannot find it", engine.name());
-            without_log(Failure::new(TrialStage::Build, text))
+            without_log(Failure::infrastructure(TrialStage::Build, text))
         })?
     };
     let image = Image {
@@ -94,7 +94,7 @@ pub(super) fn built(
 
 fn engine() -> Result<Engine, Failure> {
     Engine::find().map_err(|text| {
-        Failure::new(
+        Failure::infrastructure(
             TrialStage::Toolchain,
             format!("the service is a container image, and {text}"),
         )
@@ -104,5 +104,5 @@ fn engine() -> Result<Engine, Failure> {
 fn image(engine: &Engine, name: &str) -> Result<Option<Image>, Failure> {
     engine
         .image(name)
-        .map_err(|text| Failure::new(TrialStage::Build, text))
+        .map_err(|text| Failure::infrastructure(TrialStage::Build, text))
 }

@@ -3,6 +3,7 @@
 
 mod c_library;
 mod cache;
+mod causes;
 mod digest;
 mod disk_space;
 mod image;
@@ -301,11 +302,11 @@ impl<'a> Builder<'a> {
         for requirement in &service.toolchains {
             let Some(toolchain) = self.toolchains.get(&requirement.toolchain) else {
                 let text = format!("unknown toolchain `{}`", requirement.toolchain);
-                return Err(Failure::new(TrialStage::Toolchain, text));
+                return Err(Failure::infrastructure(TrialStage::Toolchain, text));
             };
             let found = self.probed(toolchain);
             let lacking = |what: String, remedy: String| {
-                Failure::new(TrialStage::Toolchain, format!("{what}; {remedy}"))
+                Failure::infrastructure(TrialStage::Toolchain, format!("{what}; {remedy}"))
             };
             let found = found.map_err(|what| lacking(what, toolchain.how_to_install(system())))?;
             if let Some(minimum) = requirement

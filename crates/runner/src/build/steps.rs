@@ -1,11 +1,12 @@
 //! Runs the commands of a build.
 
+use super::causes::fault_of;
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
 use crate::script::{ScriptExit, until_ended};
 use prony_config::Service;
 use prony_host::{ExitReport, InheritedVariables, ProcessSpec};
-use prony_records::{Exclusion, TrialStage};
+use prony_records::{Exclusion, Fault, TrialStage};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -111,8 +112,12 @@ impl<'a> Step<'a> {
         // Ends compiler servers that the build left running.
         let _ = process.stop();
         let printed = process.log_tail(LOG_LINES);
-        let Err(reason) = judge(ended) else {
+        let Err(reason) = judge(&ended) else {
             return Ok(printed);
+        };
+        let fault = match &ended {
+            ScriptExit::Itself(ending) => fault_of(ending, &printed),
+            ScriptExit::Cancelled | ScriptExit::TooLong => Fault::Service,
         };
         let hint = self
             .service
@@ -120,7 +125,11 @@ impl<'a> Step<'a> {
             .as_ref()
             .map(|hint| format!(" ({hint})"))
             .unwrap_or_default();
-        Err(Failure::new(TrialStage::Build, format!("`{command}` {reason}{hint}")).with_log(printed))
+        let failure = Failure {
+            fault,
+            ..Failure::new(TrialStage::Build, format!("`{command}` {reason}{hint}"))
+        };
+        Err(failure.with_log(printed))
     }
 
     fn spec(&self, command: &str, log: &str) -> ProcessSpec {
@@ -139,7 +148,7 @@ impl<'a> Step<'a> {
     }
 }
 
-fn judge(ended: ScriptExit) -> Result<(), String> {
+fn judge(ended: &ScriptExit) -> Result<(), String> {
     match ended {
         ScriptExit::Itself(ExitReport { code: Some(0), .. }) => Ok(()),
         ScriptExit::Itself(ending) => Err(ending.to_string()),

@@ -110,6 +110,9 @@ pub fn run(
         budget: None,
     };
     let (record, end) = session.measure_by(&design, &plan, resumed, &mut ProgressLines::new(&plan, tell))?;
+    if let RunEnd::HostLost(_) = end {
+        super::check_complete(&end, &record.id)?;
+    }
     let trials = store.trials(&record.id)?;
     let outcome = outcome_of(options, (&plan, &record), (&trials, &end));
     // A run that the user stopped has not ended: it can be continued.
@@ -196,6 +199,21 @@ fn network_warning(rounds: &[Round]) -> Option<String> {
     Some(format!("in {} of {} rounds {text}", full.len(), rounds.len()))
 }
 
+/// A warning if rounds have no result, with the last failure.
+fn missing_rounds(measured: usize, plan: &Plan, trials: &[TrialRecord]) -> Option<String> {
+    let missing = (plan.rounds as usize)
+        .checked_sub(measured)
+        .filter(|count| *count > 0)?;
+    let mut failed = that_count(trials).into_iter().rev();
+    let last = failed.find_map(|trial| Some((trial, trial.result.as_ref().err()?)));
+    let why = last.map(|(trial, excluded)| format!(": {}", super::failure_text(trial, excluded)));
+    Some(format!(
+        "{missing} of {} rounds have no result{}",
+        plan.rounds,
+        why.unwrap_or_default()
+    ))
+}
+
 fn outcome_of(
     options: &DuetOptions<'_>,
     (plan, record): (&Plan, &RunRecord),
@@ -217,6 +235,9 @@ fn outcome_of(
             },
         );
     }
+    let missing = (!interrupted)
+        .then(|| missing_rounds(rounds.len(), plan, trials))
+        .flatten();
     let windows: Vec<DuetRound> = rounds.iter().map(Round::windows).collect();
     let goodput = duet(&windows, options.confidence)
         .failed(|| "too little was measured for a ratio: use longer or more rounds".to_owned())?;
@@ -249,7 +270,10 @@ fn outcome_of(
         response_time_ns_p99: times(|round| round.response_time_ns_p99),
         cpu_per_request: by_rounds(&rounds, |round| round.cpu_ratio, options.confidence),
         bias: BIAS,
-        warnings: network_warning(&rounds).into_iter().collect(),
+        warnings: [network_warning(&rounds), missing]
+            .into_iter()
+            .flatten()
+            .collect(),
         interrupted,
         rounds,
     })

@@ -5,11 +5,13 @@ pub mod pair;
 pub mod regression;
 
 use crate::build::id_of;
+use crate::history::FAILED_ROUNDS;
 use crate::project::{SelectedService, find};
 use crate::session::COPY;
 use crate::{BuildResults, CommandError, Progress, RunEnd, SessionObserver};
 use prony_config::{Catalogue, Plan};
-use prony_records::{Exclusion, TrialRecord, TrialStage};
+use prony_records::{Exclusion, ServiceId, TrialRecord, TrialStage, that_count};
+use std::collections::BTreeMap;
 
 /// Adds a copy of a service to the catalogue under another name, to compare the service with itself.
 fn add_copy(catalogue: &mut Catalogue, chosen: &SelectedService) -> SelectedService {
@@ -57,6 +59,27 @@ fn check_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
             "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {run}` to continue"
         ))),
         RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
+    }
+}
+
+/// Fails if a service was not started again after failures of its own in several rounds: rounds in which it still worked prove nothing
+/// about it.
+fn check_not_excluded(trials: &[TrialRecord]) -> Result<(), CommandError> {
+    let mut failed: BTreeMap<&ServiceId, Vec<(&TrialRecord, &Exclusion)>> = BTreeMap::new();
+    for trial in that_count(trials) {
+        if let Some(excluded) = trial.result.as_ref().err().filter(|_| trial.void().is_none()) {
+            failed.entry(&trial.service).or_default().push((trial, excluded));
+        }
+    }
+    match failed.values().find(|failed| failed.len() >= FAILED_ROUNDS) {
+        None => Ok(()),
+        Some(failed) => {
+            let (trial, excluded) = failed[0];
+            Err(CommandError::Failed(format!(
+                "nothing is compared, because a service failed in several rounds: {}",
+                failure_text(trial, excluded)
+            )))
+        }
     }
 }
 

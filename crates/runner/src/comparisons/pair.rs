@@ -2,7 +2,7 @@
 
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
-use crate::{Checkout, CommandError, LocalTestbed, ResumedRun, Session, SessionObserver};
+use crate::{Checkout, CommandError, LocalTestbed, ResumeOptions, ResumedRun, Session, SessionObserver};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_load::Load;
@@ -35,6 +35,8 @@ pub struct ComparisonPair<'a> {
     pub workload: Option<&'a str>,
     /// The run to continue, which was stopped early; `None`: a new run.
     pub resume: Option<&'a str>,
+    /// How it is continued.
+    pub resume_options: ResumeOptions,
 }
 
 impl ComparisonPair<'_> {
@@ -55,7 +57,7 @@ impl ComparisonPair<'_> {
             return Ok(None);
         };
         let run = store.find_run(name).input()?;
-        let resumed = ResumedRun::of(store, &run, false)?;
+        let resumed = ResumedRun::of(store, &run, self.resume_options)?;
         let stored = resumed.plan()?;
         plan.seed = stored.seed;
         if *plan == stored {
@@ -111,6 +113,7 @@ pub fn compare_side_by_side(
     let (record, end) = session.measure(&plan, resumed, &mut *observe(&plan))?;
     super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
+    super::check_not_excluded(&trials)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
     Ok((change, record.id))
 }

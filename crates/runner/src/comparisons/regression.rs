@@ -88,6 +88,7 @@ pub fn compare_at_once(
     let (record, end) = session.measure_by(&design, &plan, resumed, &mut ProgressLines::new(&plan, tell))?;
     super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
+    super::check_not_excluded(&trials)?;
     result_of(&design, &trials, record.id)
 }
 

@@ -354,7 +354,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let result = match service.ended() {
             Some(ending) => {
                 let text = format!("the service {ending} while it was paused between its windows");
-                Err(Failure::service_ended(TrialStage::Measure, text))
+                Err(Failure::service_ended(TrialStage::Measure, &ending, text))
             }
             None => service
                 .wake()

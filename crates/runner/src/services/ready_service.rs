@@ -35,7 +35,7 @@ impl ReadyService {
         // The reply may have come from another process that has the port.
         if let Some(ending) = service.ended() {
             let text = format!("the service {ending} before it was ready");
-            return Err(Failure::service_ended(TrialStage::Start, text));
+            return Err(Failure::service_ended(TrialStage::Start, &ending, text));
         }
         self.start_up = start::start_up(trial.service, start_up);
         Ok(())
@@ -75,7 +75,7 @@ fn with_exit(failure: Failure, ended: Option<&ExitReport>) -> Failure {
         // It is unknown how a process ended whose host is lost: the service is not to blame.
         Some(ending) if !is_known && *ending != ExitReport::default() => {
             let text = format!("the service {ending}; {}", failure.reason);
-            Failure::service_ended(failure.stage, text)
+            Failure::service_ended(failure.stage, ending, text)
         }
         _ => failure,
     }

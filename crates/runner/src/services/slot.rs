@@ -4,7 +4,7 @@ use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
 use super::ready_service::{LOG_LINES, ReadyService, request};
 use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
 use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
-use crate::failure::FailureCause;
+use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
 use crate::schedule::{BlockPlacement, LoadRun, Purpose, ServiceStart, Slot};
@@ -332,7 +332,7 @@ impl<'a> ServiceSlot<'a> {
         )?;
         if let Some(ending) = ready.subject.service.ended() {
             let text = format!("the service {ending} under the load");
-            return Err(Failure::service_ended(TrialStage::Measure, text));
+            return Err(Failure::service_ended(TrialStage::Measure, &ending, text));
         }
         self.end_trial(index, Ok(measurement));
         Ok(())
@@ -443,6 +443,7 @@ impl<'a> ServiceSlot<'a> {
         let judged = match ended {
             Some(ending) => Err(Failure::service_ended(
                 TrialStage::Measure,
+                &ending,
                 format!("the service {ending} after its last load"),
             )),
             None => judge_stop(stopped),
@@ -540,10 +541,10 @@ fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>,
     let ending = stopped.map_err(|error| Failure::host(TrialStage::Stop, &error))?;
     if ending.why.is_some() {
         // One of several processes; the service as a whole continued.
-        return Err(Failure::new(
-            TrialStage::Measure,
-            format!("one of its processes {ending}"),
-        ));
+        return Err(Failure {
+            fault: fault_of(&ending),
+            ..Failure::new(TrialStage::Measure, format!("one of its processes {ending}"))
+        });
     }
     let text = "the service did not end on TERM within its grace time and was killed";
     Ok(ending.ignored_term.then(|| Warning::new(WarningKind::Note, text)))

@@ -8,7 +8,7 @@ mod saved_load;
 mod warnings;
 
 pub use plan_record::{add_ceilings, precision_of, service_infos, summary};
-pub use resume::ResumedRun;
+pub use resume::{ResumeOptions, ResumedRun};
 pub use saved_load::{ReservedRun, neighbours};
 
 use plan_record::plan_to_keep;
@@ -22,7 +22,7 @@ use crate::withheld::withheld_variables;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
-use observer::RunObserver;
+use observer::{EarlierSessions, RunObserver};
 use prony_config::{Catalogue, Plan, Service};
 use prony_records::{Exclusion, Fingerprint, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_store::{RunLock, Store};
@@ -108,6 +108,10 @@ impl Session<'_> {
         }
         bench.links()?;
         let built = self.build(plan, builder, observer, resumed.is_none())?;
+        let earlier = match &resumed {
+            Some(resumed) => self.earlier_sessions(resumed)?,
+            None => EarlierSessions::default(),
+        };
         // The lock is held until this function returns: no other process may add to the run.
         let (record, _lock) = if let Some(resumed) = resumed {
             resumed.into_parts()
@@ -138,7 +142,9 @@ impl Session<'_> {
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
-        let mut run_observer = RunObserver::new(self.store, (&record, plan), cpus, observer, checks);
+        let machine = (cpus, &self.workbench.cancel);
+        let run_observer = RunObserver::new(self.store, (&record, plan), machine, observer, checks);
+        let mut run_observer = run_observer.after(earlier);
         let end = execute(design, &run, &mut run_observer)
             .map_err(|error| CommandError::Failed(error.to_string()))?;
         run_observer.discard_provisional()?;
@@ -146,6 +152,15 @@ impl Session<'_> {
         let warnings = run_observer.warnings()?;
         self.finish(&record, &end, warnings)?;
         Ok((record, end))
+    }
+
+    fn earlier_sessions(&self, resumed: &ResumedRun) -> Result<EarlierSessions, CommandError> {
+        let progress = self.store.progress(&resumed.record.id)?;
+        let spent = progress.map(|progress| Duration::try_from_secs_f64(progress.spent_s));
+        Ok(EarlierSessions {
+            spent: spent.and_then(Result::ok).unwrap_or_default(),
+            retry_failed: resumed.retries_failed(),
+        })
     }
 
     /// Builds each service as often as the plan requires. Several builds of a new run are made from scratch (`fresh`).

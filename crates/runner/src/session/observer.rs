@@ -2,20 +2,23 @@
 
 use super::checks::Checks;
 use super::{SessionObserver, summary, warnings};
-use crate::CommandError;
 use crate::testbed::network_bound;
-use crate::{Journal, JournalError, NextRound, Noise, Progress, RunEnd};
+use crate::{Cancel, CommandError, Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::Plan;
 use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
-use prony_store::{Progress as StoredProgress, Store};
+use prony_store::{Progress as StoredProgress, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Minimum number of rounds before a run may stop for precision.
 const FEWEST_ROUNDS: u32 = 5;
 /// Interval at which the progress is stored.
 const STORE_EVERY: Duration = Duration::from_millis(500);
+/// How long a trial that could not be stored is kept for another attempt, and the pause between two.
+const ROOM_WAIT: Duration = Duration::from_mins(1);
+const ROOM_PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) struct RunObserver<'a> {
     store: &'a Store,
@@ -23,6 +26,8 @@ pub(super) struct RunObserver<'a> {
     plan: &'a Plan,
     observer: &'a mut dyn SessionObserver,
     began: Instant,
+    earlier: EarlierSessions,
+    cancel: &'a Cancel,
     stored_at: Option<Instant>,
     now: StoredProgress,
     checks: Checks<'a>,
@@ -36,11 +41,20 @@ pub(super) struct RunObserver<'a> {
     provisional: BTreeMap<u32, i64>,
 }
 
+/// What earlier sessions of a run leave to this one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct EarlierSessions {
+    /// The time that they took.
+    pub(super) spent: Duration,
+    /// Whether trials that failed by the service's own error are tried again.
+    pub(super) retry_failed: bool,
+}
+
 impl<'a> RunObserver<'a> {
     pub(super) fn new(
         store: &'a Store,
         (record, plan): (&'a RunRecord, &'a Plan),
-        cpus: usize,
+        (cpus, cancel): (usize, &'a Cancel),
         observer: &'a mut dyn SessionObserver,
         checks: Checks<'a>,
     ) -> Self {
@@ -58,6 +72,7 @@ impl<'a> RunObserver<'a> {
             response_time_ns_p99: None,
             workers: Vec::new(),
             lost: None,
+            spent_s: 0.0,
         };
         Self {
             store,
@@ -65,6 +80,8 @@ impl<'a> RunObserver<'a> {
             plan,
             observer,
             began: Instant::now(),
+            earlier: EarlierSessions::default(),
+            cancel,
             stored_at: None,
             now,
             checks,
@@ -75,11 +92,31 @@ impl<'a> RunObserver<'a> {
         }
     }
 
+    /// The observer of a run that is continued.
+    #[must_use]
+    pub(super) fn after(self, earlier: EarlierSessions) -> Self {
+        Self { earlier, ..self }
+    }
+
     pub(super) fn trials_done(&mut self) {
+        self.write_progress();
         self.observer.trials_done();
     }
 
-    /// Updates the stored progress, which other processes show. An error of the store is ignored.
+    /// The time that the run took so far, in all its sessions.
+    fn spent(&self) -> Duration {
+        self.earlier.spent + self.began.elapsed()
+    }
+
+    /// Stores the progress. An error of the store is ignored.
+    fn write_progress(&mut self) {
+        self.now.at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        self.now.spent_s = self.spent().as_secs_f64();
+        let _ = self.store.set_progress(&self.record.id, &self.now);
+        self.stored_at = Some(Instant::now());
+    }
+
+    /// Updates the stored progress, which other processes show.
     fn store_progress(&mut self, progress: &Progress) {
         match progress {
             Progress::Begins {
@@ -122,9 +159,7 @@ impl<'a> RunObserver<'a> {
             .stored_at
             .is_none_or(|stored_at| stored_at.elapsed() >= STORE_EVERY)
         {
-            self.now.at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
-            let _ = self.store.set_progress(&self.record.id, &self.now);
-            self.stored_at = Some(Instant::now());
+            self.write_progress();
         }
     }
 
@@ -141,14 +176,46 @@ impl<'a> RunObserver<'a> {
         record
     }
 
-    /// Stores a trial; replaces its provisional record if there is one.
+    /// Stores a trial; replaces its provisional record if there is one. While the disk is full, the trial waits for room.
     fn store_trial(&mut self, record: &TrialRecord) -> Result<i64, JournalError> {
-        let (run, warned) = (&self.record.id, self.with_network_warning(record));
-        let stored = match self.provisional.remove(&record.number) {
-            Some(before) => self.store.replace_trial(run, before, &warned),
-            None => self.store.append_trial(run, &warned),
+        let warned = self.with_network_warning(record);
+        let before = self.provisional.get(&record.number).copied();
+        let since = Instant::now();
+        let mut is_told = false;
+        let sequence = loop {
+            match self.try_to_store(before, &warned) {
+                Ok(sequence) => break sequence,
+                Err(error) if error.may_pass() && since.elapsed() < ROOM_WAIT && !self.cancel.is_asked() => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        self.observer.message(&format!(
+                            "{error}: free disk space within {} s, so that the trial just measured is not lost",
+                            ROOM_WAIT.as_secs()
+                        ));
+                    }
+                    thread::sleep(ROOM_PAUSE);
+                }
+                Err(error) => {
+                    let text = format!(
+                        "{error}; the trial just measured is lost: free disk space, then continue the run with `--resume {}`",
+                        self.record.id
+                    );
+                    return Err(JournalError(text));
+                }
+            }
         };
-        stored.map_err(|error| JournalError(error.to_string()))
+        if is_told {
+            self.observer.message("the trial is stored; the run continues");
+        }
+        self.provisional.remove(&record.number);
+        Ok(sequence)
+    }
+
+    fn try_to_store(&self, before: Option<i64>, record: &TrialRecord) -> Result<i64, StoreError> {
+        let run = &self.record.id;
+        match before {
+            Some(before) => self.store.replace_trial(run, before, record),
+            None => self.store.append_trial(run, record),
+        }
     }
 
     /// Removes the provisional records of cancelled trials.
@@ -190,7 +257,7 @@ impl<'a> RunObserver<'a> {
             most_rounds: self.plan.rounds,
             budget_s: self.plan.budget_ns.map(|ns| ns as f64 / 1e9),
         };
-        let spent_s = self.began.elapsed().as_secs_f64();
+        let spent_s = self.spent().as_secs_f64();
         let progress = RunProgress {
             rounds: round + 1,
             spent_s,
@@ -233,7 +300,15 @@ impl<'a> RunObserver<'a> {
 impl Journal for RunObserver<'_> {
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
         let trials = self.store.trials(&self.record.id);
-        trials.map_err(|error| JournalError(error.to_string()))
+        let mut trials = trials.map_err(|error| JournalError(error.to_string()))?;
+        if self.earlier.retry_failed {
+            trials.retain(|trial| trial.result.is_ok() || trial.void().is_some());
+        }
+        Ok(trials)
+    }
+
+    fn time_spent(&self) -> Duration {
+        self.earlier.spent
     }
 
     fn progress(&mut self, progress: Progress) {

@@ -10,24 +10,33 @@ use prony_statistics::{Mismatch, RunConditions, mismatches, part_mismatches};
 use prony_store::{RunLock, Store, StoreError};
 use std::collections::BTreeMap;
 
+/// How a run is resumed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResumeOptions {
+    /// Continue in spite of another machine, commit or build, with a warning.
+    pub force: bool,
+    /// Try services again that failed by their own error in an earlier session.
+    pub retry_failed: bool,
+}
+
 /// A run that is resumed.
 #[derive(Debug)]
 pub struct ResumedRun {
     pub record: RunRecord,
-    force: bool,
+    options: ResumeOptions,
     lock: RunLock,
 }
 
 impl ResumedRun {
-    /// Locks the run of this name. With `force` it continues in spite of another machine, commit or build, with a warning.
-    pub fn of(store: &Store, run: &str, force: bool) -> Result<Self, CommandError> {
+    /// Locks the run of this name.
+    pub fn of(store: &Store, run: &str, options: ResumeOptions) -> Result<Self, CommandError> {
         let lock = store.lock_run(run).map_err(|error| match error {
             StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
             other => other.into(),
         })?;
         Ok(Self {
             record: store.run(run)?,
-            force,
+            options,
             lock,
         })
     }
@@ -37,6 +46,10 @@ impl ResumedRun {
         let run = &self.record.id;
         serde_json::from_value(self.record.plan.clone())
             .failed(|| format!("the plan of run {run} is from another version of prony: begin a new run"))
+    }
+
+    pub(super) const fn retries_failed(&self) -> bool {
+        self.options.retry_failed
     }
 
     pub(super) fn into_parts(self) -> (RunRecord, RunLock) {
@@ -65,7 +78,7 @@ impl ResumedRun {
                 .map(|found| format!("{}: {} then, {} now", found.what, found.base, found.new));
             each.collect::<Vec<String>>().join(between)
         };
-        if !self.force {
+        if !self.options.force {
             return Err(CommandError::Input(format!(
                 "the run {} began under other conditions, and trials from both must not be in one ranking:\n  {}\nbegin a \
                  new run with `prony run`, or use --force to continue anyway: the report will say so",

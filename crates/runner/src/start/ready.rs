@@ -139,7 +139,7 @@ impl ReadinessWait<'_> {
             }
             if let Some(ending) = self.service.ended() {
                 let text = format!("the service {ending} before it was ready");
-                return Err(Failure::service_ended(TrialStage::Start, text));
+                return Err(Failure::service_ended(TrialStage::Start, &ending, text));
             }
             if self.cancel.is_now() {
                 return Err(Failure::interrupted(TrialStage::Start));

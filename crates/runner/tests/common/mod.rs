@@ -40,6 +40,8 @@ type React = Box<dyn FnMut(&Progress)>;
 pub(crate) struct TestJournal {
     /// What an earlier session has kept.
     pub(crate) stored: Vec<TrialRecord>,
+    /// How long earlier sessions took.
+    pub(crate) time_spent: Duration,
     pub(crate) records: Vec<TrialRecord>,
     /// The records of trials as far as their windows went.
     pub(crate) provisional: Vec<TrialRecord>,
@@ -68,6 +70,10 @@ impl TestJournal {
 impl Journal for TestJournal {
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
         Ok(self.stored.clone())
+    }
+
+    fn time_spent(&self) -> Duration {
+        self.time_spent
     }
 
     fn progress(&mut self, progress: Progress) {

@@ -4,6 +4,7 @@ use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::parse_share::{share, share_above_zero};
 use prony_config::{Address, Design, Machine, PlanOverrides};
 use prony_load::DurationText;
+use prony_runner::ResumeOptions;
 use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     /// Continue even if the machine, the commit or a build has changed since the run began; the report says so
     #[arg(long, requires = "resume")]
     pub(super) force: bool,
+    /// With --resume: try services again that failed by their own error in an earlier part of the run
+    #[arg(long, requires = "resume")]
+    pub(super) retry_failed: bool,
     /// Exit with code 3 if a service has no result, or if any request under load got no valid reply
     #[arg(long)]
     pub(super) strict: bool,
@@ -93,6 +97,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    pub(super) const fn resume_options(&self) -> ResumeOptions {
+        ResumeOptions {
+            force: self.force,
+            retry_failed: self.retry_failed,
+        }
+    }
+
     /// The settings that override those of the suite.
     pub(super) fn overrides(&self, machine: Machine) -> PlanOverrides {
         let time = |duration: Option<DurationText>| duration.map(|duration| duration.0);

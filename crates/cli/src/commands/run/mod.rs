@@ -140,7 +140,7 @@ fn suite_or_resumed_plan(
                 "the run {id} belongs to `prony {command}`: repeat that command with `--resume {id}`"
             )));
         }
-        let resumed = ResumedRun::of(store, &id, args.force)?;
+        let resumed = ResumedRun::of(store, &id, args.resume_options())?;
         return Ok((resumed.plan()?, Some(resumed)));
     }
     let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));

@@ -8,7 +8,7 @@ mod create;
 
 use self::create::{create_line, powers, signal_of};
 use super::child::{Child, Inherits, SpawnError, affinity, cable, judge, spawn};
-use super::protocol::Start;
+use super::protocol::{SpawnCause, Start};
 use super::usage::{Probe, tick_ns};
 use crate::cgroup::{Group, Problem};
 use crate::container::{Engine, EngineKind, last_words, remove};
@@ -63,7 +63,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     if spec.network.is_some() && engine.kind == EngineKind::Docker {
         return Err(refused(
             "docker's daemon starts containers, and cannot put them into prony's network: use podman, or leave `[network]` out",
-            true,
+            SpawnCause::Isolation,
         ));
     }
     let name = start.tree.to_string();
@@ -86,10 +86,10 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     };
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let said = engine.ask_within(&line, MAKING);
-    let said = said.map_err(|reason| refused(&reason, false))?;
+    let said = said.map_err(|reason| refused(&reason, SpawnCause::Machine))?;
     if !said.ok {
         let text = format!("{} cannot create its container: {}", engine.name(), said.words());
-        return Err(refused(&text, false));
+        return Err(refused(&text, SpawnCause::Machine));
     }
     let cable = cable(spec)?;
     let client = Start {
@@ -104,7 +104,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let (pid, started, output) = spawned.map_err(|error| {
         refused(
             &format!("cannot run `{}`: {error}", engine.program.display()),
-            false,
+            SpawnCause::Machine,
         )
     })?;
     made.first = made.wait(pid, &output)?;
@@ -130,10 +130,32 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     Ok((child, made))
 }
 
-fn refused(reason: &str, isolation: bool) -> SpawnError {
+fn refused(reason: &str, cause: SpawnCause) -> SpawnError {
     SpawnError {
         reason: reason.to_owned(),
-        isolation,
+        cause,
+    }
+}
+
+/// What runtimes (runc, crun) and podman print if an image names a program, a folder or a user that it does not contain. Their exit
+/// code is that of all failures.
+const FAULTS_OF_IMAGES: [&str; 7] = [
+    "exec: \"",
+    "exec format error",
+    "executable file",
+    "open executable",
+    "attempted to invoke a command that was not found",
+    "chdir to cwd",
+    "unable to find user",
+];
+
+/// Whether a container could not be started because of its image, judged by the words of the engine.
+fn cause_of_failure(words: &str) -> SpawnCause {
+    let words = words.to_lowercase();
+    if FAULTS_OF_IMAGES.iter().any(|fault| words.contains(fault)) {
+        SpawnCause::Program
+    } else {
+        SpawnCause::Machine
     }
 }
 
@@ -193,7 +215,7 @@ impl ContainerGuard {
                 Some(ENGINE_FAILED) => {
                     let words = last_words(&printed(output));
                     let text = format!("{} cannot start its container: {words}", self.engine.name());
-                    return Err(refused(&text, false));
+                    return Err(refused(&text, cause_of_failure(&words)));
                 }
                 Some(_) => return Ok(None),
                 None if Instant::now() > deadline => {
@@ -203,7 +225,7 @@ impl ContainerGuard {
                         "{} did not start its container within {STARTING:?}",
                         self.engine.name()
                     );
-                    return Err(refused(&text, false));
+                    return Err(refused(&text, SpawnCause::Machine));
                 }
                 None => {}
             }
@@ -384,4 +406,33 @@ fn printed(output: &OwnedFd) -> String {
     let mut bytes = vec![0; 65_536];
     let length = read(output, &mut bytes).unwrap_or(0);
     String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_without_its_program_is_told_from_an_engine_that_fails() {
+        for of_image in [
+            "runc create failed: unable to start container process: exec: \"/nosuch\": stat /nosuch: no such file or directory: OCI \
+             runtime attempted to invoke a command that was not found",
+            "runc create failed: unable to start container process: exec: \"/notes\": permission denied: OCI permission denied",
+            "crun: executable file `/nosuch` not found: No such file or directory: OCI runtime attempted to invoke a command that was \
+             not found",
+            "crun: open executable: Permission denied: OCI permission denied",
+            "exec /server: Exec format error",
+        ] {
+            assert_eq!(cause_of_failure(of_image), SpawnCause::Program, "{of_image}");
+        }
+        for of_machine in [
+            "runc create failed: unable to start container process: error during container init: error setting rlimits for ready \
+             process: error setting rlimit type 7: operation not permitted: OCI permission denied",
+            "Error: default OCI runtime \"crun\" not found: invalid argument",
+            "netavark: unable to create the bridge: Operation not supported",
+            "no space left on device",
+        ] {
+            assert_eq!(cause_of_failure(of_machine), SpawnCause::Machine, "{of_machine}");
+        }
+    }
 }
