@@ -54,6 +54,7 @@ fn target() -> Target {
         authority: "h".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 

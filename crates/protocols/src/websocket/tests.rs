@@ -51,6 +51,7 @@ fn target() -> Target {
         authority: "h:1".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 

@@ -5,8 +5,10 @@
 //! well. The container is created first, which is slow, and then started: its age counts from the start of its first process.
 
 mod create;
+mod environment;
 
 use self::create::{create_line, powers, signal_of};
+use self::environment::EnvironmentFile;
 use super::child::{Child, SpawnError, affinity, cable, judge, spawn};
 use super::protocol::Start;
 use super::usage::{Probe, tick_ns};
@@ -70,7 +72,12 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let pid_file = spec.log.with_extension("pid");
     let _ = fs::remove_file(&pid_file);
     let powers = powers(engine);
-    let line = create_line(spec, container, &name, (&powers, &pid_file));
+    let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &spec.environment);
+    let environment = environment.map_err(|error| {
+        let text = format!("cannot write the environment of its container: {error}");
+        refused(&text, false)
+    })?;
+    let line = create_line(spec, container, &name, (&powers, &pid_file), &environment);
     let mut made = ContainerGuard {
         engine: engine.clone(),
         name,
@@ -85,7 +92,8 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         killed: false,
     };
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    let said = engine.ask_within(&line, MAKING);
+    let said = engine.ask_within(&line, environment.inherited(), MAKING);
+    drop(environment);
     let said = said.map_err(|reason| refused(&reason, false))?;
     if !said.ok {
         let text = format!("{} cannot create its container: {}", engine.name(), said.words());

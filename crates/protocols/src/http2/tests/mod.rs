@@ -80,6 +80,7 @@ pub(crate) fn target() -> Target {
         authority: "localhost:1".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 
