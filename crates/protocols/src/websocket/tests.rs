@@ -240,6 +240,19 @@ fn wrong_within(requests: &[Request], limits: &Limits, bytes: &[u8], reason: &st
 }
 
 #[test]
+fn the_credentials_of_a_url_are_a_header_of_the_handshake() {
+    let target = Target {
+        credentials: prony_load::Credentials::of_url("me", Some("a%20b")),
+        ..target()
+    };
+    let message = WebSocketMessage::for_handshake(&request("TEXT", b""), &target).expect("a good request");
+    let none = Parameters::new(&[], 0);
+    let sent = message.handshake().request(none.values(0));
+    let text = String::from_utf8(sent).expect("text");
+    assert!(text.contains("\r\nAuthorization: Basic bWU6YSBi\r\n"), "{text}");
+}
+
+#[test]
 fn the_handshake_asks_for_a_web_socket() {
     let mut opening = request("TEXT", b"");
     opening.headers = vec![Header {

@@ -685,6 +685,32 @@ fn replies_without_a_body_may_have_a_length() {
     }
 }
 
+#[test]
+fn the_credentials_of_a_url_are_a_header() {
+    let header = |value: &str| Header {
+        name: "Authorization".into(),
+        value: Template::literal(value),
+    };
+    let with = |headers: Vec<Header>, target: &Target| {
+        let request = Request {
+            headers,
+            ..request("GET", "/", None)
+        };
+        format!("{:?}", Http2::prepare(&request, target).expect("a good request"))
+    };
+    let plain = target();
+    let target = Target {
+        credentials: prony_load::Credentials::of_url("me", Some("a%20b")),
+        ..target()
+    };
+    assert_eq!(
+        with(Vec::new(), &target),
+        with(vec![header("Basic bWU6YSBi")], &plain)
+    );
+    let own = vec![header("Bearer x")];
+    assert_eq!(with(own.clone(), &target), with(own, &plain));
+}
+
 /// HTTP/2 has no `Host`.
 #[test]
 fn the_host_of_a_request_is_its_authority() {

@@ -18,7 +18,7 @@ pub(crate) struct HeaderArgs {
     #[arg(short = 'H', long = "header", value_name = "HEADER|@FILE")]
     headers: Vec<String>,
     /// Send `Authorization: Bearer` with the token in this environment variable
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     bearer_env: Option<String>,
 }
 
