@@ -128,7 +128,11 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     if is_error {
         let has_colours = std::io::stderr().is_terminal() && colour::is_allowed();
         let text = error.render();
-        let text = if has_colours { text.ansi().to_string() } else { text.to_string() };
+        let text = if has_colours {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
         // The value of an argument may be a secret.
         print_note(text.trim_end());
     } else {

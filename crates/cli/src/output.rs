@@ -129,10 +129,21 @@ mod tests {
 
     #[test]
     fn colours_stay_on_a_terminal_that_has_some() {
-        for text in ["\x1b[31mred\x1b[0m", "\x1b[1;31mred\x1b[0m", "\x1b[1m\x1b[32mx\x1b[0m"] {
+        for text in [
+            "\x1b[31mred\x1b[0m",
+            "\x1b[1;31mred\x1b[0m",
+            "\x1b[1m\x1b[32mx\x1b[0m",
+        ] {
             assert_eq!(visible(text, true), text);
         }
-        for text in ["\x1b[2J", "\x1b[8mhidden", "\x1b[5m", "\x1b[31;8m", "\x1b[31", "\x1b[38m"] {
+        for text in [
+            "\x1b[2J",
+            "\x1b[8mhidden",
+            "\x1b[5m",
+            "\x1b[31;8m",
+            "\x1b[31",
+            "\x1b[38m",
+        ] {
             assert!(!visible(text, true).contains('\x1b'), "{text:?}");
         }
     }

@@ -129,16 +129,18 @@ pub fn shown(url: &str) -> String {
     let rest = &url[begin.len()..];
     let (scheme, authority) = begin.split_at(begin.find("://").map_or(0, |at| at + 3));
     let authority = match authority.rsplit_once('@') {
-        Some((user_info, host)) => {
-            match user_info.split(':').next().unwrap_or_default() {
-                "" => host.to_owned(),
-                user => format!("{user}@{host}"),
-            }
-        }
+        Some((user_info, host)) => match user_info.split(':').next().unwrap_or_default() {
+            "" => host.to_owned(),
+            user => format!("{user}@{host}"),
+        },
         None => authority.to_owned(),
     };
     let fragment = rest.find('#').map_or("", |at| &rest[at..]);
-    let path = if rest.starts_with('/') { path } else { path[1..].to_owned() };
+    let path = if rest.starts_with('/') {
+        path
+    } else {
+        path[1..].to_owned()
+    };
     format!("{scheme}{authority}{}{fragment}", mask_path(&path))
 }
 
@@ -216,7 +218,10 @@ mod tests {
             ("me", "p@ss")
         );
         assert_eq!(target.url, "https://me@h:8443/a?token=***&page=2");
-        assert_eq!((target.authority.as_str(), path.as_str()), ("h:8443", "/a?token=t-1&page=2"));
+        assert_eq!(
+            (target.authority.as_str(), path.as_str()),
+            ("h:8443", "/a?token=t-1&page=2")
+        );
         assert!(!format!("{target:?}").contains("p@ss"));
         for (url, text) in [
             ("http://h", "http://h"),

@@ -175,8 +175,14 @@ mod tests {
         assert_eq!(collector.to_string(), "http://host:4318/v1/metrics");
         let target = collector.target();
         let credentials = target.credentials.expect("credentials");
-        assert_eq!((credentials.user.as_str(), credentials.password.as_str()), ("me", "s t"));
-        assert_eq!((target.url.as_str(), target.authority.as_str()), ("http://host:4318/v1/metrics", "host:4318"));
+        assert_eq!(
+            (credentials.user.as_str(), credentials.password.as_str()),
+            ("me", "s t")
+        );
+        assert_eq!(
+            (target.url.as_str(), target.authority.as_str()),
+            ("http://host:4318/v1/metrics", "host:4318")
+        );
     }
 
     #[test]

@@ -112,7 +112,9 @@ fn redact_pairs(text: &str, is_place: &impl Fn(&str) -> bool, removed: &mut Vec<
 
 fn redact_json(value: &mut Value, known: &mut KnownSecrets, removed: &mut Vec<String>) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| redact_json(item, known, removed)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| redact_json(item, known, removed)),
         Value::Object(members) => {
             for (name, member) in members {
                 match member {
@@ -297,7 +299,11 @@ mod tests {
         let schema = prony_schema::Schema::compile(&draft.schemas["login"]).expect("a schema");
         let reply = json!({ "id": 7, "accessToken": "another", "echo": ["x"], "name": "Ada" });
         assert_eq!(schema.judge(&reply), Ok(()));
-        for (member, wrong) in [("name", json!("Bob")), ("accessToken", json!(7)), ("echo", json!([]))] {
+        for (member, wrong) in [
+            ("name", json!("Bob")),
+            ("accessToken", json!(7)),
+            ("echo", json!([])),
+        ] {
             let mut reply = reply.clone();
             reply[member] = wrong;
             assert!(schema.judge(&reply).is_err(), "{member}");

@@ -72,7 +72,12 @@ impl Log {
 /// Creates a file that only its owner can read, or empties an existing one: a program may print secrets.
 fn create_private(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    let file = options.write(true).create(true).truncate(true).mode(MODE).open(path)?;
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(MODE)
+        .open(path)?;
     // An earlier version may have created it for all users.
     file.set_permissions(Permissions::from_mode(MODE))?;
     Ok(file)

@@ -112,7 +112,10 @@ impl KnownSecrets {
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
             let word_before = masked.ends_with(is_word);
-            let found = self.0.iter().find_map(|secret| leading(rest, secret, word_before));
+            let found = self
+                .0
+                .iter()
+                .find_map(|secret| leading(rest, secret, word_before));
             if let Some(length) = found {
                 masked.push_str(MASK);
                 rest = &rest[length..];

@@ -146,7 +146,10 @@ mod tests {
             ),
             (r#"{"password": "cut off"#, r#"{"password": "***"#),
             (r#"{"token":"a\"b\\","a":"b"}"#, r#"{"token":"***","a":"b"}"#),
-            (r#"{\"password\":\"abc\",\"a\":1}"#, r#"{\"password\":\"***\",\"a\":1}"#),
+            (
+                r#"{\"password\":\"abc\",\"a\":1}"#,
+                r#"{\"password\":\"***\",\"a\":1}"#,
+            ),
             (
                 r#"{"got":"{\"token\": \"a\\\"b\\n\", \"a\":1}"}"#,
                 r#"{"got":"{\"token\": \"***\", \"a\":1}"}"#,

@@ -87,10 +87,7 @@ impl Http2Request {
             fields.push(("content-length".into(), Template::literal("0")));
         }
         if let Some(authorization) = target.authorization(request) {
-            fields.push((
-                "authorization".into(),
-                Template::literal(authorization.as_str()),
-            ));
+            fields.push(("authorization".into(), Template::literal(authorization.as_str())));
         }
         for header in request.headers.iter().filter(|header| !is_host(header)) {
             let name = header.name.to_ascii_lowercase();

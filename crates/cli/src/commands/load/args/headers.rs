@@ -200,13 +200,19 @@ mod tests {
     fn an_error_names_the_line_and_not_its_text() {
         for (content, part) in [
             ("a: b\nTOPSECRET", "line 2 is not a header"),
-            ("a: TOPSECRET\u{7}1", "line 1: the value of `a` contains a control character"),
+            (
+                "a: TOPSECRET\u{7}1",
+                "line 1: the value of `a` contains a control character",
+            ),
             ("# TOPSECRET\n", "has no header"),
         ] {
             let error = read(content).err().expect("no headers");
             assert!(error.contains(part) && !error.contains("TOPSECRET"), "{error}");
         }
-        let error = HeaderText::typed("TOPSECRET").err().expect("no header").to_string();
+        let error = HeaderText::typed("TOPSECRET")
+            .err()
+            .expect("no header")
+            .to_string();
         assert!(!error.contains("TOPSECRET"), "{error}");
     }
 

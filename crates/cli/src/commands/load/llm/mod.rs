@@ -86,7 +86,10 @@ fn headers(
     places: &mut PlaceholderTable,
 ) -> Result<Vec<Header>, JobError> {
     let given = args.headers.read()?;
-    if given.iter().any(|header| header.is_authorization() && header.is_typed) {
+    if given
+        .iter()
+        .any(|header| header.is_authorization() && header.is_typed)
+    {
         return Err(JobError::TypedKey);
     }
     let key = key.filter(|_| !given.iter().any(HeaderText::is_authorization));
