@@ -56,7 +56,9 @@ pub fn mask_trial(record: &mut TrialRecord) {
         }
         Err(Exclusion { reason, log_tail, .. }) => {
             *reason = mask(reason);
-            log_tail.iter_mut().for_each(|line| *line = mask(line));
+            for line in log_tail {
+                *line = mask(line);
+            }
         }
     }
 }
@@ -72,8 +74,9 @@ pub fn mask_check(check: &mut ServiceCheck) {
         failure.expected = mask(&failure.expected);
         failure.got = mask(&failure.got);
     }
-    let texts = check.warnings.iter_mut().chain(&mut check.unavailable);
-    texts.for_each(|text| *text = mask(text));
+    for text in check.warnings.iter_mut().chain(&mut check.unavailable) {
+        *text = mask(text);
+    }
 }
 
 /// Masks the texts of an event that come from a service.

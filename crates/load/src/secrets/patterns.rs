@@ -9,7 +9,7 @@ fn pattern(text: &str) -> Regex {
 }
 
 /// The password of a URL.
-static USER_INFO: LazyLock<Regex> = LazyLock::new(|| pattern(r"(://[^\s/?#:@]*):[^\s/?#@]*@"));
+static USER_INFO: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(://[^\s/?#:@"'`\\]*):[^\s/?#@"'`\\]*@"#));
 /// A parameter of a query or a form, or an environment variable.
 static PAIR: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(^|[^\w%.\[\]-])([\w%.\[\]-]+)=([^\s&;,"'`\\<>(){}…]+)"#));
@@ -19,15 +19,24 @@ static MEMBER: LazyLock<Regex> =
 /// A member of JSON in a string of JSON, whose quotes are escaped, once or more often.
 static MEMBER_IN_TEXT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(\\+")([\w.-]+)(\\+"\s*:\s*\\+")((?:[^"\\]|\\\\(?:[^"\\]|\\"))+)"#));
-/// A header whose name is no word of a sentence.
+/// Cookies, which always have a name.
+static COOKIES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)\b((?:set-)?cookie)(["'`]?: ?["'`]?)([^\s=;:"'`\\]+=[^\r\n"'`\\]*)"#));
+/// A header whose name is no word of a sentence, with one word as its value.
 static HEADER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|[a-z-]+-(?:auth|csrf|credentials?|key|password|secret|signature|token))(["'`]?: ?["'`]?)([^\s"'`\\][^\r\n"'`\\]*)"#,
+        r#"(?i)\b([a-z-]+-(?:auth|csrf|credentials?|key|password|secret|signature|token))(["'`]?: ?["'`]?)([^\s"'`\\]+)"#,
     )
 });
-/// The scheme and the token of an `Authorization` header anywhere.
+/// `Authorization` is a word of sentences: its value has a scheme, or ends the text.
+static AUTHORIZATION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)\b(authorization["'`]?: ?["'`]?)(?:((?:basic|bearer|digest|negotiate|token|apikey) +)[^\s"'`\\,;]+|[^\s"'`\\,;]+([\r\n"'`\\,;]|$))"#,
+    )
+});
+/// The scheme and the token of an `Authorization` header anywhere. A word of a sentence has no digits.
 static BEARER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b((?i:bearer|basic)) ([A-Za-z0-9._~+/=-]*[0-9._~+/=-][A-Za-z0-9._~+/=-]*)"));
+    LazyLock::new(|| pattern(r"\b((?i:bearer|basic)) ([A-Za-z0-9._~+/-]*[0-9][A-Za-z0-9._~+/-]*=*)"));
 /// A JSON Web Token: its header is JSON, `{"`.
 static JWT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*"));
 
@@ -60,13 +69,16 @@ pub fn mask_named(text: &str) -> String {
     };
     let masked = MEMBER.replace_all(&masked, member);
     let masked = MEMBER_IN_TEXT.replace_all(&masked, member);
-    let masked = HEADER.replace_all(&masked, |found: &Captures<'_>| {
+    let header = |found: &Captures<'_>| {
         if is_secret(&found[1]) {
             format!("{}{}{}", &found[1], &found[2], mask_header(&found[1], &found[3]))
         } else {
             found[0].to_owned()
         }
-    });
+    };
+    let masked = COOKIES.replace_all(&masked, header);
+    let masked = HEADER.replace_all(&masked, header);
+    let masked = AUTHORIZATION.replace_all(&masked, format!("$1${{2}}{MASK}$3"));
     let masked = BEARER.replace_all(&masked, format!("$1 {MASK}"));
     JWT.replace_all(&masked, MASK).into_owned()
 }
@@ -127,6 +139,21 @@ pub fn mask_query(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    /// Texts with the characters and the names that the patterns look for.
+    fn any_text() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            Just("password".to_owned()),
+            Just("cookie".to_owned()),
+            Just("x-api-key".to_owned()),
+            Just("authorization: bearer 1".to_owned()),
+            Just("://".to_owned()),
+            "[\"'`\\\\:=;,&?@ \\na1ü]{0,6}",
+        ];
+        prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+    }
 
     #[test]
     fn secrets_are_found_by_their_names() {
@@ -155,7 +182,17 @@ mod tests {
                 r#"{"got":"{\"token\": \"***\", \"a\":1}"}"#,
             ),
             ("Authorization: Basic bWU6cA==", "Authorization: Basic ***"),
-            ("x-api-key: 12", "x-api-key: ***"),
+            ("Authorization: abc", "Authorization: ***"),
+            ("`authorization: abc`, x", "`authorization: ***`, x"),
+            (
+                "so -H must not set Authorization: put it",
+                "so -H must not set Authorization: put it",
+            ),
+            ("x-api-key: 12 | a", "x-api-key: *** | a"),
+            (
+                "no such cookie: `sid` (cookie:sid)",
+                "no such cookie: `sid` (cookie:sid)",
+            ),
             (
                 "set-cookie: sid=a1; Path=/; HttpOnly",
                 "set-cookie: sid=***; Path=/; HttpOnly",
@@ -163,12 +200,23 @@ mod tests {
             ("\"cookie\": \"a=b; c=d\"", "\"cookie\": \"***\""),
             ("cookie: a=b; c=d", "cookie: a=***; c=***"),
             ("content-type: text/plain", "content-type: text/plain"),
-            ("got Bearer a.b.c", "got Bearer ***"),
-            ("a bearer token", "a bearer token"),
+            ("got Bearer a.1.c", "got Bearer ***"),
+            ("a bearer token. Basic auth.", "a bearer token. Basic auth."),
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.sig-1", "***"),
             ("token: expected a string", "token: expected a string"),
         ] {
             assert_eq!(mask_named(text), masked);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_json(name in any_text(), text in any_text(), after in any_text()) {
+            let inner = json!({ &name: &text, "a": after }).to_string();
+            for value in [json!({ "a": [&name, &text], &text: &after }), json!([inner, text])] {
+                let masked = mask_named(&value.to_string());
+                prop_assert!(serde_json::from_str::<Value>(&masked).is_ok(), "{} became {}", value, masked);
+            }
         }
     }
 }

@@ -31,10 +31,9 @@ impl EnvironmentFile {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
         };
-        let lines: String = simple
-            .iter()
-            .map(|(name, value)| format!("{name}={value}\n"))
-            .collect();
+        let lines = simple.iter().fold(String::new(), |lines, (name, value)| {
+            lines + name + "=" + value + "\n"
+        });
         file.write_all(lines.as_bytes())?;
         Ok(this)
     }
