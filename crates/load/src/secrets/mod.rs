@@ -13,13 +13,14 @@ pub use patterns::{mask_header, mask_named, mask_path, mask_query};
 use crate::{Job, Part, Target, Template, escape};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Replaces a secret.
 pub const MASK: &str = "***";
 
 /// A shorter value is no secret: it would be found in any text, and can be guessed.
-const SHORTEST: usize = 4;
+const SHORTEST: usize = 5;
 /// A shorter value is masked only as a word of its own.
 const PART_OF_WORDS: usize = 8;
 /// Number of leading bytes by which a value is recognized in a text that was cut.
@@ -51,7 +52,12 @@ impl KnownSecrets {
             value.escape_debug().to_string(),
             STANDARD.encode(bytes),
         ]);
-        let is_new = |form: &String| form.len() >= SHORTEST && !self.0.contains(form);
+        // A short number is found among figures; JSON without one of its figures is no JSON.
+        let is_figure = |form: &str| {
+            form.len() < PART_OF_WORDS
+                && serde_json::from_str::<Value>(form).is_ok_and(|value| !value.is_string())
+        };
+        let is_new = |form: &String| form.len() >= SHORTEST && !is_figure(form) && !self.0.contains(form);
         let new: Vec<String> = forms.into_iter().filter(is_new).collect();
         self.0.extend(new);
         self.0.sort_by_key(|form| std::cmp::Reverse(form.len()));
@@ -200,9 +206,9 @@ mod tests {
 
     #[test]
     fn a_short_value_is_masked_as_a_word_and_a_shorter_one_not_at_all() {
-        let known = known(&["pass", "abc"]);
-        assert_eq!(known.mask("pass, `pass`: 3 passed"), "***, `***`: 3 passed");
-        assert_eq!(known.mask("abc"), "abc");
+        let known = known(&["valid", "abcd", "12345", "false"]);
+        assert_eq!(known.mask("valid, `valid`: 3 invalid"), "***, `***`: 3 invalid");
+        assert_eq!(known.mask("abcd 12345 false"), "abcd 12345 false");
     }
 
     #[test]
