@@ -16,7 +16,7 @@ const COOKIE: &str = "cke-c8f04a17-planted";
 /// Common to all of them.
 const PLANTED: &str = "-planted";
 
-/// A server that repeats the head of each request in a reply that nobody expects, with a cookie and a token of its own.
+/// A server that repeats the head of each request in a reply that is never expected, with a cookie and a token of its own.
 struct Echo {
     port: u16,
     heads: Arc<Mutex<Vec<String>>>,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Prints a line on standard error. It shadows the macro of the standard library, so that no text takes another way.
+/// Prints a line on standard error. It shadows the macro of std: no text takes another way.
 macro_rules! eprintln {
     ($($argument:tt)*) => {
         $crate::output::print_note(&format!($($argument)*))

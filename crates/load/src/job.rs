@@ -1,6 +1,7 @@
 //! The complete configuration of one generator process.
 
-use crate::{Load, Partition, Request, Share, Workload};
+use crate::secrets::{KnownSecrets, MASK, is_secret};
+use crate::{Load, Part, Partition, Request, Share, Template, Workload};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
@@ -181,9 +182,44 @@ impl Credentials {
     }
 }
 
+impl KnownSecrets {
+    /// Adds the password of a URL.
+    pub fn add_target(&mut self, target: &Target) {
+        if let Some(credentials) = &target.credentials {
+            self.add(&credentials.password);
+            self.add(&credentials.token());
+        }
+    }
+
+    /// Adds the secrets in the requests of a job: those in headers and in the query of a URL, by their names, and the password of its
+    /// URL.
+    pub fn add_job(&mut self, job: &Job) {
+        self.add_target(&job.target);
+        for operation in &job.workload.operations {
+            let request = &operation.request;
+            for header in request.headers.iter().filter(|header| is_secret(&header.name)) {
+                if let Some(value) = constant(&header.value) {
+                    self.add_header(&header.name, &value);
+                }
+            }
+            self.add_query(&constant(&request.path).unwrap_or_default());
+        }
+    }
+}
+
+/// The text of a template without placeholders.
+fn constant(template: &Template) -> Option<String> {
+    let mut text = String::new();
+    for part in &template.0 {
+        let Part::Literal(bytes) = part else { return None };
+        text.push_str(std::str::from_utf8(bytes.as_slice()).ok()?);
+    }
+    Some(text)
+}
+
 impl fmt::Debug for Credentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.user, crate::secrets::MASK)
+        write!(formatter, "{}:{}", self.user, MASK)
     }
 }
 

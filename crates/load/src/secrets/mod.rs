@@ -10,7 +10,7 @@ mod patterns;
 pub use names::{is_secret, is_secret_parameter};
 pub use patterns::{mask_header, mask_named, mask_path, mask_query};
 
-use crate::{Job, Part, Target, Template, escape};
+use crate::escape;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -78,29 +78,6 @@ impl KnownSecrets {
         self.add(token);
     }
 
-    /// Adds the password of a URL.
-    pub fn add_target(&mut self, target: &Target) {
-        if let Some(credentials) = &target.credentials {
-            self.add(&credentials.password);
-            self.add(&credentials.token());
-        }
-    }
-
-    /// Adds the secrets in the requests of a job: those in headers and in the query of a URL, by their names, and the password of its
-    /// URL.
-    pub fn add_job(&mut self, job: &Job) {
-        self.add_target(&job.target);
-        for operation in &job.workload.operations {
-            let request = &operation.request;
-            for header in request.headers.iter().filter(|header| is_secret(&header.name)) {
-                if let Some(value) = constant(&header.value) {
-                    self.add_header(&header.name, &value);
-                }
-            }
-            self.add_query(&constant(&request.path).unwrap_or_default());
-        }
-    }
-
     /// Adds the secrets in the query of a path or URL.
     pub fn add_query(&mut self, path: &str) {
         let query = path.split_once('?').map_or("", |(_, query)| query);
@@ -151,16 +128,6 @@ fn leading(text: &str, secret: &str, word_before: bool) -> Option<usize> {
         .get(same..)
         .is_some_and(|after| after.is_empty() || after.starts_with('…'));
     (same >= BEGIN && cut).then_some(same)
-}
-
-/// The text of a template without placeholders.
-fn constant(template: &Template) -> Option<String> {
-    let mut text = String::new();
-    for part in &template.0 {
-        let Part::Literal(bytes) = part else { return None };
-        text.push_str(std::str::from_utf8(bytes.as_slice()).ok()?);
-    }
-    Some(text)
 }
 
 #[cfg(test)]

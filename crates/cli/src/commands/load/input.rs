@@ -1,6 +1,6 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
-use super::args::HeaderError;
+use super::headers::HeaderError;
 use super::template::{PlaceholderTable, TemplateError};
 use prony_config::ConfigError;
 use prony_config::contract::{ProtoError, ReflectionError};

@@ -4,6 +4,7 @@
 
 mod args;
 mod grpc;
+mod headers;
 mod input;
 mod job;
 mod llm;
@@ -15,7 +16,8 @@ mod template;
 mod view;
 mod websocket;
 
-pub(crate) use args::{Args, HeaderArgs, LoadArgs, RequestArgs, TrustArgs};
+pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
+pub(crate) use headers::HeaderArgs;
 pub(crate) use input::JobError;
 pub(crate) use job::RequestPlan;
 pub(crate) use llm::{aim, is_asked, remember_key};

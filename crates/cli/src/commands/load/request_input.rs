@@ -1,6 +1,7 @@
 //! The requests of a load as the user describes them: with options, a curl command line, a list, or a table of values.
 
-use super::args::{Args, HeaderText, RequestArgs};
+use super::args::{Args, RequestArgs};
+use super::headers::HeaderText;
 use super::input::{JobError, read, text};
 use super::template::PlaceholderTable;
 use prony_config::input::table::Table;

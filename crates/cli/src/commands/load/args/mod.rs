@@ -1,7 +1,6 @@
 //! The command line of `prony load`.
 
 mod connect;
-mod headers;
 mod llm;
 mod schedule;
 mod streams;
@@ -9,13 +8,13 @@ mod tls;
 mod values;
 
 pub(super) use connect::ReachArgs;
-pub(crate) use headers::{HeaderArgs, HeaderError, HeaderText};
 pub(crate) use llm::LlmArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
 pub(crate) use streams::{ACCEPTED, CallArgs, StreamArgs, WebSocketArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use values::Statuses;
 
+use super::headers::HeaderArgs;
 use super::metrics::MetricsAddress;
 use crate::checkout::{StoreArgs, TestbedArgs};
 use clap::{ArgGroup, ValueEnum};

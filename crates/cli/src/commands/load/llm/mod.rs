@@ -5,7 +5,8 @@ mod models;
 
 pub(crate) use key::remember_key;
 
-use super::args::{HeaderText, RequestArgs};
+use super::args::RequestArgs;
+use super::headers::HeaderText;
 use super::input::{JobError, read, text};
 use super::template::PlaceholderTable;
 use key::Key;

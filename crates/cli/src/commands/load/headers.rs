@@ -3,8 +3,7 @@
 //! All users of the machine see a command line, and shells keep it. So a secret has two other ways in, and its value is taken as it is:
 //! a brace in it starts no placeholder.
 
-use super::super::input::JobError;
-use super::super::template::PlaceholderTable;
+use super::template::{PlaceholderTable, TemplateError};
 use prony_load::secrets::is_secret;
 use prony_load::{Header, Template};
 use prony_runner::secrets;
@@ -98,7 +97,7 @@ impl HeaderText {
     }
 
     /// The header of requests. One of the command line may have placeholders.
-    pub(crate) fn header(&self, places: &mut PlaceholderTable) -> Result<Header, JobError> {
+    pub(crate) fn header(&self, places: &mut PlaceholderTable) -> Result<Header, TemplateError> {
         Ok(Header {
             name: self.name.clone(),
             value: if self.is_typed {
