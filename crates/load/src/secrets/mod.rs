@@ -136,7 +136,9 @@ mod tests {
 
     fn known(values: &[&str]) -> KnownSecrets {
         let mut known = KnownSecrets::new();
-        values.iter().for_each(|value| known.add(value));
+        for value in values {
+            known.add(value);
+        }
         known
     }
 
