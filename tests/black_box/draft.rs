@@ -211,7 +211,7 @@ fn a_har_file_becomes_a_contract() {
         "a binary body",
         "it has no reply",
         "1 request(s) to other servers",
-        "contains a secret",
+        "Secrets were removed: `Authorization`",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }

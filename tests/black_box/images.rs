@@ -403,6 +403,7 @@ case "$1 $2" in
 "create "*)
     while [ $# -gt 1 ]; do
         [ "$1" != --env ] || echo "export '$2'" >>"$here/environment"
+        [ "$1" != --env-file ] || sed "s/.*/export '&'/" "$2" >>"$here/environment"
         shift
     done ;;
 "start --attach")
@@ -455,13 +456,14 @@ fn docker_is_told_the_same() {
         "--network host",
         "--cpuset-cpus ",
         "--label prony.tree=prony-",
-        "--env HOST=127.0.0.1",
-        "--env PORT=",
+        "--env-file ",
         " sha256:0a1b",
     ] {
         assert!(create.contains(part), "no `{part}`: {create}");
     }
     assert!(!create.contains("--pidfile"), "{create}");
+    // All users of the machine see arguments.
+    assert!(!create.contains("MODE=") && !create.contains("HOST="), "{create}");
     assert!(
         told.lines()
             .any(|line| line.starts_with("rm --force --volumes prony-")),

@@ -45,6 +45,7 @@ mod ports;
 mod resume;
 mod run;
 mod schemas;
+mod secrets;
 mod server;
 mod shared_starts;
 mod shopfront;

@@ -60,6 +60,7 @@ pub(crate) fn target(address: SocketAddr) -> Target {
         authority: address.to_string(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 

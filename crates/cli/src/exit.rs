@@ -1,7 +1,7 @@
 //! Exit codes, and how errors are reported.
 
 use crate::colour;
-use crate::output::print;
+use crate::output::{print, print_note};
 use crate::signals;
 use prony_config::ConfigError;
 use prony_config::format::Diagnostics;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -124,8 +125,20 @@ pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
 /// Reports an invalid command line, or prints the help that it asks for.
 pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     let is_error = error.use_stderr();
-    // A lost terminal is no reason to end differently.
-    let _ = error.print();
+    if is_error {
+        let has_colours = std::io::stderr().is_terminal() && colour::is_allowed();
+        let text = error.render();
+        let text = if has_colours {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        // The value of an argument may be a secret.
+        print_note(text.trim_end());
+    } else {
+        // A lost terminal is no reason to end differently.
+        let _ = error.print();
+    }
     if is_error && json {
         let text = error.to_string();
         let (text, advice) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));

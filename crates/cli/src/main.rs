@@ -3,6 +3,9 @@
 //! Commands are in `commands/`. They connect the other crates and hold no logic that could be in one of those.
 //! Only this file may end the process. Start with `args`, which lists the commands.
 
+#[macro_use]
+mod output;
+
 mod args;
 mod checkout;
 mod colour;
@@ -11,7 +14,6 @@ mod exit;
 mod file_args;
 mod former_names;
 mod http_server;
-mod output;
 mod pair_args;
 mod parse_share;
 mod reporting;
@@ -25,6 +27,7 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    commands::load::remember_key();
     let wants_json = exit::wants_json(std::env::args_os());
     let arguments = match args::Arguments::try_parse() {
         Ok(arguments) => arguments,

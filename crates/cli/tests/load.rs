@@ -89,7 +89,6 @@ fn a_wrong_option_exits_with_code_2() {
         (wrong_url("localhost:80"), "not a URL"),
         (wrong_url("ftp://h/"), "not ftp"),
         (wrong_url("http://h/#top"), "fragment"),
-        (wrong_url("http://user:word@h/"), "Authorization"),
         (
             wrong_url("http://no-such-host.invalid/"),
             "cannot find the address",

@@ -1,6 +1,7 @@
-//! Parses URLs that users give.
+//! Parses URLs that users give. What is shown of a URL has neither its password nor the secrets of its query.
 
-use prony_load::{ConnectOptions, Target, Tls, TlsChoices};
+use prony_load::secrets::{MASK, mask_path};
+use prony_load::{ConnectOptions, Credentials, Target, Tls, TlsChoices};
 use url::{Host, Url};
 
 /// An error in a URL.
@@ -9,14 +10,14 @@ pub enum TargetError {
     /// Not a URL.
     #[error("`{url}` is not a URL ({reason}): write it as http://host:port/path")]
     NoUrl {
-        /// The URL, as given.
+        /// The URL, without its secrets.
         url: String,
         reason: String,
     },
     /// Another protocol.
     #[error("`{url}`: prony supports {spoken} here, not {scheme}")]
     Scheme {
-        /// The URL, as given.
+        /// The URL, without its secrets.
         url: String,
         scheme: String,
         /// The supported schemes.
@@ -24,15 +25,9 @@ pub enum TargetError {
     },
     #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: remove it")]
     Fragment {
-        /// The URL, as given.
+        /// The URL, without its secrets.
         url: String,
         fragment: String,
-    },
-    /// It has a user name or a password.
-    #[error("`{url}`: a name or password in a URL is not sent: use -H 'Authorization: Basic …' instead")]
-    Credentials {
-        /// The URL, as given.
-        url: String,
     },
 }
 
@@ -62,8 +57,15 @@ pub fn is_web_socket(url: &str) -> bool {
 }
 
 fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, String), TargetError> {
-    let owned = || url.to_owned();
-    let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
+    let owned = || shown(url);
+    // A password with a `/` or a `#` in it would not be recognized as one.
+    let no_url = |reason: String| TargetError::NoUrl {
+        url: match (url.find("://"), url.rfind('@')) {
+            (Some(scheme), Some(at)) if scheme < at => format!("{}://{MASK}{}", &url[..scheme], &url[at..]),
+            _ => owned(),
+        },
+        reason,
+    };
     // Placeholders of templates are not valid in a URL; the part before the path has none.
     let (authority, path) = split(url).ok_or_else(|| no_url("there is no `://`".to_owned()))?;
     let parsed = Url::parse(authority).map_err(|error| no_url(error.to_string()))?;
@@ -81,9 +83,6 @@ fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, S
             });
         }
     };
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(TargetError::Credentials { url: owned() });
-    }
     if let Some((_, fragment)) = url.split_once('#') {
         return Err(TargetError::Fragment {
             url: owned(),
@@ -117,8 +116,32 @@ fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, S
         port,
         authority,
         connect: ConnectOptions::default(),
+        credentials: Credentials::of_url(parsed.username(), parsed.password()),
     };
     Ok((target, path))
+}
+
+/// A URL without its password and the secrets in its query.
+pub fn shown(url: &str) -> String {
+    let Some((begin, path)) = split(url) else {
+        return mask_path(url);
+    };
+    let rest = &url[begin.len()..];
+    let (scheme, authority) = begin.split_at(begin.find("://").map_or(0, |at| at + 3));
+    let authority = match authority.rsplit_once('@') {
+        Some((user_info, host)) => match user_info.split(':').next().unwrap_or_default() {
+            "" => host.to_owned(),
+            user => format!("{user}@{host}"),
+        },
+        None => authority.to_owned(),
+    };
+    let fragment = rest.find('#').map_or("", |at| &rest[at..]);
+    let path = if rest.starts_with('/') {
+        path
+    } else {
+        path[1..].to_owned()
+    };
+    format!("{scheme}{authority}{}{fragment}", mask_path(&path))
 }
 
 /// The part before the path, and the path with its query.
@@ -187,12 +210,50 @@ mod tests {
     }
 
     #[test]
+    fn name_and_password_of_a_url_are_sent_and_not_shown() {
+        let (target, path) = target("https://me:p%40ss@h:8443/a?token=t-1&page=2");
+        let credentials = target.credentials.as_ref().expect("credentials");
+        assert_eq!(
+            (credentials.user.as_str(), credentials.password.as_str()),
+            ("me", "p@ss")
+        );
+        assert_eq!(target.url, "https://me@h:8443/a?token=***&page=2");
+        assert_eq!(
+            (target.authority.as_str(), path.as_str()),
+            ("h:8443", "/a?token=t-1&page=2")
+        );
+        assert!(!format!("{target:?}").contains("p@ss"));
+        for (url, text) in [
+            ("http://h", "http://h"),
+            ("http://h?a=b", "http://h?a=b"),
+            ("http://:p@h/x#y", "http://h/x#y"),
+            ("h/x?key=1", "h/x?key=***"),
+        ] {
+            assert_eq!(shown(url), text);
+        }
+    }
+
+    #[test]
+    fn an_error_does_not_show_a_password() {
+        for url in [
+            "ftp://me:PASSW@h/",
+            "http://me:PASSW@h/#top",
+            "http://me:PASSW/2@h/",
+            "http://me:PASSW#2@h/",
+            "http://h:99999/?key=PASSW",
+            "http://me:PASSW@h:99999/",
+        ] {
+            let error = parse(url, false).expect_err("a bad URL").to_string();
+            assert!(!error.contains("PASSW"), "{error}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_sent_is_told() {
         let error_of = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
         assert!(error_of("localhost:8080").contains("no `://`"));
         assert!(error_of("ftp://h/").contains("not ftp"));
         assert!(error_of("http://h/#top").contains("`#top`"));
-        assert!(error_of("http://u:p@h/").contains("Authorization"));
         assert!(error_of("http://").contains("not a URL"));
         assert!(error_of("http://h:99999/").contains("port"));
         assert!(error_of("http://[::1/").contains("not a URL"));

@@ -1,8 +1,13 @@
 //! The complete configuration of one generator process.
 
-use crate::{Load, Partition, Share, Workload};
+use crate::secrets::{KnownSecrets, MASK, is_secret};
+use crate::{Load, Part, Partition, Request, Share, Template, Workload};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 
 /// The complete configuration of one generator process. The generator answers with `Event`s of the records crate.
@@ -122,7 +127,7 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The URL as the user wrote it, for reports.
+    /// The URL as the user wrote it, without its secrets, for reports.
     pub url: String,
     /// Name or address to connect to.
     pub host: String,
@@ -135,6 +140,87 @@ pub struct Target {
     /// Connect options.
     #[serde(default, skip_serializing_if = "ConnectOptions::is_usual")]
     pub connect: ConnectOptions,
+    /// Name and password of the URL, sent with every request that has no `Authorization` of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
+}
+
+impl Target {
+    /// The value of `Authorization` that this request needs in addition to its own headers.
+    pub fn authorization(&self, request: &Request) -> Option<String> {
+        let credentials = self.credentials.as_ref()?;
+        let mut names = request.headers.iter().map(|header| &header.name);
+        let is_given = names.any(|name| name.eq_ignore_ascii_case("authorization"));
+        (!is_given).then(|| format!("Basic {}", credentials.token()))
+    }
+}
+
+/// A name and a password for basic authentication (RFC 7617).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credentials {
+    /// The name of the user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl Credentials {
+    /// Name and password of a URL, percent-encoded; `None` if it has none.
+    pub fn of_url(user: &str, password: Option<&str>) -> Option<Self> {
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let is_given = !user.is_empty() || password.is_some();
+        is_given.then(|| Self {
+            user: decoded(user),
+            password: decoded(password.unwrap_or_default()),
+        })
+    }
+
+    /// Both as they are sent.
+    pub fn token(&self) -> String {
+        STANDARD.encode(format!("{}:{}", self.user, self.password))
+    }
+}
+
+impl KnownSecrets {
+    /// Adds the password of a URL.
+    pub fn add_target(&mut self, target: &Target) {
+        if let Some(credentials) = &target.credentials {
+            self.add(&credentials.password);
+            self.add(&credentials.token());
+        }
+    }
+
+    /// Adds the secrets in the requests of a job: those in headers and in the query of a URL, by their names, and the password of its
+    /// URL.
+    pub fn add_job(&mut self, job: &Job) {
+        self.add_target(&job.target);
+        for operation in &job.workload.operations {
+            let request = &operation.request;
+            for header in request.headers.iter().filter(|header| is_secret(&header.name)) {
+                if let Some(value) = constant(&header.value) {
+                    self.add_header(&header.name, &value);
+                }
+            }
+            self.add_query(&constant(&request.path).unwrap_or_default());
+        }
+    }
+}
+
+/// The text of a template without placeholders.
+fn constant(template: &Template) -> Option<String> {
+    let mut text = String::new();
+    for part in &template.0 {
+        let Part::Literal(bytes) = part else { return None };
+        text.push_str(std::str::from_utf8(bytes.as_slice()).ok()?);
+    }
+    Some(text)
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.user, MASK)
+    }
 }
 
 /// Connect options, for cases in which the resolver and the kernel should not choose.

@@ -18,6 +18,7 @@ mod load_model;
 mod objective;
 mod partition;
 mod request;
+pub mod secrets;
 mod workload;
 
 pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
@@ -30,8 +31,8 @@ pub use expect::{
     LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt,
 };
 pub use job::{
-    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,
-    TlsChoices, TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Credentials, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol,
+    Target, Tls, TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};

@@ -28,6 +28,7 @@ pub fn target_of(host: &str, port: u16) -> Target {
         authority: format!("{host}:{port}"),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 

@@ -34,6 +34,7 @@ mod project_files;
 mod schedule;
 mod schema;
 mod script;
+pub mod secrets;
 mod seeds;
 mod service;
 mod services;

@@ -123,6 +123,7 @@ mod tests {
             authority: host.to_owned(),
             tls: None,
             connect: ConnectOptions::default(),
+            credentials: None,
         };
         let there = file("pipe = true\naddress = \"127.0.0.1\"");
         assert!(goes_to(&target("127.0.0.1"), &there));

@@ -9,6 +9,7 @@ mod checks;
 mod error;
 mod lock;
 mod packing;
+mod private;
 mod runs;
 mod schema;
 mod transfer;
@@ -94,8 +95,12 @@ impl Store {
             path: path.to_owned(),
             source,
         };
+        if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+            private::create(path);
+        }
         let connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+        private::restrict(path);
         connection.busy_timeout(BUSY).map_err(failed)?;
         let mut store = Self {
             connection,

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
-use prony_load::{Body, ConnectOptions, Header, Request, Target, Template, Tls, TlsChoices};
+use prony_load::{Body, ConnectOptions, Credentials, Header, Request, Target, Template, Tls, TlsChoices};
 use prony_protocols::client::ClientError;
 use std::fmt;
 use std::str::FromStr;
@@ -17,6 +17,7 @@ const AGENT: &str = concat!("prony/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collector {
     url: Url,
+    credentials: Option<Credentials>,
     headers: HeaderMap,
 }
 
@@ -27,10 +28,6 @@ pub enum CollectorError {
         "`{0}` is not the URL of a collector: write it as http://127.0.0.1:4318 or https://collector.example"
     )]
     NoUrl(String),
-    #[error(
-        "a name or password in the URL of a collector is not sent: set OTEL_EXPORTER_OTLP_HEADERS='authorization=Basic …' instead"
-    )]
-    Credentials,
     /// A header's text may be secret: the error has only its number.
     #[error("header {0} of those requested is invalid: write them as NAME=VALUE, separated by commas")]
     Header(usize),
@@ -48,9 +45,9 @@ impl FromStr for Collector {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(no_url());
         }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(CollectorError::Credentials);
-        }
+        let credentials = Credentials::of_url(url.username(), url.password());
+        // A URL with a host can have both.
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
         let path = url.path().trim_end_matches('/').to_owned();
         if !path.ends_with(PATH) {
             url.set_path(&format!("{path}{PATH}"));
@@ -58,6 +55,7 @@ impl FromStr for Collector {
         url.set_fragment(None);
         Ok(Self {
             url,
+            credentials,
             headers: HeaderMap::new(),
         })
     }
@@ -81,7 +79,7 @@ impl Collector {
     }
 
     /// Where it is.
-    pub(crate) fn target(&self) -> Target {
+    pub fn target(&self) -> Target {
         let host = match self.url.host() {
             Some(Host::Ipv6(address)) => address.to_string(),
             Some(host) => host.to_string(),
@@ -100,6 +98,7 @@ impl Collector {
             host,
             tls,
             connect: ConnectOptions::default(),
+            credentials: self.credentials.clone(),
         }
     }
 
@@ -168,9 +167,21 @@ mod tests {
         for typed in ["4318", "localhost:4318", "grpc://localhost:4317", "http://"] {
             assert_eq!(parse(typed), Err(CollectorError::NoUrl(typed.to_owned())));
         }
+    }
+
+    #[test]
+    fn a_password_is_sent_and_not_shown() {
+        let collector: Collector = "http://me:s%20t@host:4318".parse().expect("a collector");
+        assert_eq!(collector.to_string(), "http://host:4318/v1/metrics");
+        let target = collector.target();
+        let credentials = target.credentials.expect("credentials");
         assert_eq!(
-            parse("http://me:secret@host:4318"),
-            Err(CollectorError::Credentials)
+            (credentials.user.as_str(), credentials.password.as_str()),
+            ("me", "s t")
+        );
+        assert_eq!(
+            (target.url.as_str(), target.authority.as_str()),
+            ("http://host:4318/v1/metrics", "host:4318")
         );
     }
 

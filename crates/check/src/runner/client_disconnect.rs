@@ -209,6 +209,7 @@ mod tests {
             authority: address.to_string(),
             tls: None,
             connect: ConnectOptions::default(),
+            credentials: None,
         };
         let request = CheckRequest {
             contract: &contract,

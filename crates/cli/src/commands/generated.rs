@@ -2,7 +2,7 @@
 //! script for a shell.
 
 use crate::exit::{Exit, bad_input};
-use crate::output::print;
+use crate::output::{print, print_verbatim};
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
 use clap::Command;
@@ -48,7 +48,7 @@ pub(crate) fn man(args: &ManArgs, prony: Command) -> anyhow::Result<Exit> {
     };
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page)?;
-    print(String::from_utf8(page)?.trim_end())?;
+    print_verbatim(String::from_utf8(page)?.trim_end())?;
     Ok(Exit::Fine)
 }
 
@@ -75,6 +75,6 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn completions(args: &CompletionsArgs, mut prony: Command) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     generate(args.shell, &mut prony, "prony", &mut script);
-    print(String::from_utf8(script)?.trim_end())?;
+    print_verbatim(String::from_utf8(script)?.trim_end())?;
     Ok(Exit::Fine)
 }

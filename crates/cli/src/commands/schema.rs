@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::file_args::{kind_parser, relative};
-use crate::output::print;
+use crate::output::{print, print_verbatim};
 use anyhow::Context as _;
 use prony_config::format::{FORMAT, FileKind};
 use prony_runner::schema_of;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(kind) = args.kind {
-        print(text(kind)?.trim_end())?;
+        print_verbatim(text(kind)?.trim_end())?;
     }
     if let Some(folder) = &args.write {
         write(&folder.join(FORMAT.to_string()))?;

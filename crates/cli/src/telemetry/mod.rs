@@ -4,6 +4,7 @@ use crate::exit::bad_input;
 use prony_load::{Job, Order};
 use prony_records::Event;
 use prony_report::describe_load;
+use prony_runner::secrets;
 use prony_telemetry::{Collector, Exporter, Labels};
 
 /// The standard variable with headers for OpenTelemetry collectors: secrets must not be in arguments.
@@ -18,6 +19,7 @@ pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<E
         let with = collector.with_headers(&headers);
         collector = with.map_err(|error| bad_input(anyhow::Error::new(error).context(HEADERS)))?;
     }
+    secrets::add(|known| known.add_target(&collector.target()));
     let host = prony_host::hostname().unwrap_or_else(|| "localhost".to_owned());
     let instance = format!("{host}-{}", std::process::id());
     Ok(Some(Exporter::new(collector, instance).map_err(bad_input)?))

@@ -10,6 +10,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
     let mut draft = Draft {
         title: "Requests from curl".to_owned(),
         source: format!("{} line(s) of curl", lines.len()),
+        has_real_requests: true,
         ..Draft::default()
     };
     let mut server: Option<String> = None;
@@ -26,9 +27,8 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
         let mut headers = Vec::new();
         for header in &asked.headers {
             let (name, value) = header.split_once(':').ok_or_else(|| {
-                wrong(format!(
-                    "the header `{header}` has no `:`: write -H 'Name: value'"
-                ))
+                // Its text may be a secret.
+                wrong("one of its headers has no `:`: write -H 'Name: value'".to_owned())
             })?;
             headers.push((name.trim().to_owned(), value.trim().to_owned()));
         }

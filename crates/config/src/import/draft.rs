@@ -18,6 +18,8 @@ pub struct Draft {
     pub skip_common_cases: Vec<(String, String)>,
     /// The requests, in order.
     pub operations: Vec<Operation>,
+    /// Whether the requests were really sent, and may contain secrets; those of a description are examples.
+    pub has_real_requests: bool,
     /// Schemas of replies by name: `$defs` of `schemas.json`.
     pub schemas: Map<String, Value>,
 }

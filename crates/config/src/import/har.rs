@@ -76,6 +76,7 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
         title: format!("Requests to {origin}"),
         summary: format!("{} recorded request(s) to {origin}.", operations.len()),
         source: format!("{} (HAR)", document.file),
+        has_real_requests: true,
         remarks,
         operations,
         ..Draft::default()

@@ -52,15 +52,13 @@ const NOT_KEPT: [&str; 22] = [
     "user-agent",
 ];
 
-/// Headers that contain secrets.
-const SECRET: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-auth-token"];
-
 /// The origin and the target (path and query) of a URL.
 pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
-    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+    let shown = || crate::target::shown(url);
+    let parsed = Url::parse(url).map_err(|error| format!("`{}` is not a URL: {error}", shown()))?;
     let origin = parsed.origin().ascii_serialization();
     if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(format!("`{url}`: give an http:// or https:// URL"));
+        return Err(format!("`{}`: give an http:// or https:// URL", shown()));
     }
     let query = parsed
         .query()
@@ -90,10 +88,6 @@ pub(crate) fn operation(
         let lower = name.to_ascii_lowercase();
         if NOT_KEPT.contains(&lower.as_str()) || lower.starts_with("sec-") || lower.starts_with(':') {
             continue;
-        }
-        if SECRET.contains(&lower.as_str()) {
-            let remark = format!("`{name}` contains a secret: replace it before you share this file.");
-            operation.remarks.push(remark);
         }
         operation.headers.push((name.clone(), value.clone()));
     }

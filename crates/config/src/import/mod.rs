@@ -11,6 +11,7 @@ mod har;
 mod message;
 mod openapi;
 mod postman;
+mod redact;
 mod replies;
 mod write;
 

@@ -32,6 +32,7 @@ pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
             title: title.to_owned(),
             summary: format!("The requests of the collection \"{title}\"."),
             source: format!("{} (Postman)", document.file),
+            has_real_requests: true,
             ..Draft::default()
         },
     };

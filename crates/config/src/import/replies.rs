@@ -3,6 +3,7 @@
 
 use crate::import::draft::{is_json, media_type};
 use crate::import::{Expect, ExpectedBody};
+use prony_load::secrets::is_secret;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -126,7 +127,12 @@ fn schema((first, second): (&Value, &Value), at: &str, notes: &mut Vec<String>) 
         (Value::String(left), Value::String(right)) => {
             let kind = pattern(left, right);
             let word = kind.map_or("a text", |(word, _)| word);
-            notes.push(format!("{shown}: `{left}` and then `{right}`: {word}"));
+            let name = shown.rsplit('.').next().unwrap_or_default();
+            notes.push(if is_secret(name.split('[').next().unwrap_or_default()) {
+                format!("{shown}: a secret, and then another one: {word}")
+            } else {
+                format!("{shown}: `{left}` and then `{right}`: {word}")
+            });
             match kind {
                 Some((_, pattern)) => json!({ "type": "string", "pattern": pattern }),
                 None => json!({ "type": "string" }),

@@ -350,6 +350,7 @@ pub(crate) mod tests {
                 authority: "a".into(),
                 tls: None,
                 connect: ConnectOptions::default(),
+                credentials: None,
             },
             protocol: prony_load::Protocol::Http1,
             load: Load::closed(connections, 1),

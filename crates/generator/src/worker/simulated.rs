@@ -58,6 +58,7 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
                 connect_timeout_ns: Some(3_600_000 * MS),
                 ..ConnectOptions::default()
             },
+            credentials: None,
         },
         protocol: Protocol::Http1,
         load,

@@ -181,6 +181,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
             authority: address.to_string(),
             tls: None,
             connect: prony_load::ConnectOptions::default(),
+            credentials: None,
         },
         protocol: Protocol::Http1,
         load: Load::closed(4, 1),

@@ -65,6 +65,7 @@ pub(crate) fn job(
             authority: format!("localhost:{port}"),
             tls: None,
             connect: prony_load::ConnectOptions::default(),
+            credentials: None,
         },
         protocol,
         load: Load::closed(connections, in_flight),

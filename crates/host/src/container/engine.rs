@@ -182,13 +182,18 @@ impl Engine {
 
     /// Runs a short command.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<EngineOutput, String> {
-        self.ask_within(arguments, ANSWER)
+        self.ask_within(arguments, &[], ANSWER)
     }
 
-    /// Runs a command with the given timeout.
-    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<EngineOutput, String> {
+    /// Runs a command with these variables in addition to its environment, and with the given timeout.
+    pub(crate) fn ask_within(
+        &self,
+        arguments: &[&str],
+        variables: &[(String, String)],
+        within: Duration,
+    ) -> Result<EngineOutput, String> {
         let line = self.line(arguments);
-        ask(&self.program, &line[1..], within)
+        ask(&self.program, &line[1..], variables, within)
     }
 }
 

@@ -34,10 +34,11 @@ pub(crate) fn last_words(text: &str) -> String {
     line.strip_prefix("Error: ").unwrap_or(line).to_owned()
 }
 
-/// Runs a command of an engine. The error is a sentence: the command cannot be started, or it timed out.
+/// Runs a command of an engine with further variables. The error is a sentence: the command cannot be started, or it timed out.
 pub(crate) fn ask(
     program: &Path,
     arguments: &[impl AsRef<OsStr>],
+    variables: &[(String, String)],
     within: Duration,
 ) -> Result<EngineOutput, String> {
     let name = program.display();
@@ -45,6 +46,7 @@ pub(crate) fn ask(
     let mut command = Command::new(program);
     command
         .args(arguments)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -90,9 +92,9 @@ mod tests {
     #[test]
     fn a_command_that_takes_too_long_is_ended() {
         let sleep = Path::new("sleep");
-        let error = ask(sleep, &["60"], Duration::from_millis(50)).expect_err("too long");
+        let error = ask(sleep, &["60"], &[], Duration::from_millis(50)).expect_err("too long");
         assert!(error.contains("did not end within 50ms"), "{error}");
-        let error = ask(Path::new("/no/such/engine"), &["x"], Duration::from_secs(9)).expect_err("none");
+        let error = ask(Path::new("/no/such/engine"), &["x"], &[], Duration::from_secs(9)).expect_err("none");
         assert!(error.contains("/no/such/engine"), "{error}");
     }
 

@@ -1,9 +1,13 @@
 //! The log of a process. Keeps its first and last bytes, however much it prints.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+
+/// Only the owner reads and writes a log.
+const MODE: u32 = 0o600;
 
 /// A file of bounded length. Of a longer log it keeps the start and the end, and notes how much is missing between them.
 #[derive(Debug)]
@@ -21,7 +25,7 @@ impl Log {
     pub(super) fn create(path: &Path, bytes: u64) -> io::Result<Self> {
         let half = usize::try_from(bytes / 2).unwrap_or(usize::MAX);
         Ok(Self {
-            file: File::create(path)?,
+            file: create_private(path)?,
             head_most: half,
             tail_most: half,
             head: 0,
@@ -65,6 +69,20 @@ impl Log {
     }
 }
 
+/// Creates a file that only its owner can read, or empties an existing one: a program may print secrets.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(MODE)
+        .open(path)?;
+    // An earlier version may have created it for all users.
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    Ok(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +97,21 @@ mod tests {
             log.flush().expect("written");
         }
         std::fs::read(path).expect("read")
+    }
+
+    #[test]
+    fn only_its_owner_reads_a_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |path: &Path| path.metadata().expect("a file").permissions().mode() & 0o777;
+        let (new, old) = (folder.path().join("new"), folder.path().join("old"));
+        std::fs::write(&old, "of an earlier version").expect("written");
+        std::fs::set_permissions(&old, Permissions::from_mode(0o644)).expect("set");
+        for path in [&new, &old] {
+            let mut log = Log::create(path, 100).expect("made");
+            log.take(b"text").expect("taken");
+            assert_eq!(mode(path), 0o600, "{}", path.display());
+            assert_eq!(std::fs::read(path).expect("read"), b"text");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{ExpectationError, HeaderValue, Memory, Mismatch, Reply, excerpt, regular_expression};
 use crate::Template;
+use crate::secrets::{is_secret, mask_header};
 use regex::bytes::Regex;
 use sha2::{Digest as _, Sha256};
 
@@ -59,12 +60,15 @@ impl CompiledValue {
             return Ok(());
         }
         // Formatted only on a mismatch: this runs for every reply under load.
-        let got = found.map_or_else(|| "no such header".to_owned(), excerpt);
-        Err(Mismatch::new(
-            format!("header {name}"),
-            self.description(&memory.wanted),
-            got,
-        ))
+        let mut got = found.map_or_else(|| "no such header".to_owned(), excerpt);
+        let mut wanted = self.description(&memory.wanted);
+        if is_secret(name) {
+            got = found.map_or(got.clone(), |_| mask_header(name, &got));
+            if let Self::Equals(_) = self {
+                wanted = mask_header(name, &wanted);
+            }
+        }
+        Err(Mismatch::new(format!("header {name}"), wanted, got))
     }
 
     /// The expected value; `filled` is the rendered template, where the rule has one.

@@ -54,6 +54,7 @@ pub(crate) fn job(is_open: bool) -> Job {
             authority: "a".into(),
             tls: None,
             connect: ConnectOptions::default(),
+            credentials: None,
         },
         protocol: Protocol::Http1,
         load: if is_open {

@@ -19,6 +19,7 @@ fn serve<T: Send + 'static>(script: impl FnOnce(TcpStream) -> T + Send + 'static
         authority: address.to_string(),
         tls: None,
         connect: ConnectOptions::default(),
+        credentials: None,
     };
     let thread = std::thread::spawn(move || script(listener.accept().expect("a connection").0));
     (Client::new(&target, Protocol::Http1).expect("a client"), thread)

@@ -73,6 +73,11 @@ impl Http1Request {
             front.text(&target.authority);
             front.text("\r\n");
         }
+        if let Some(authorization) = target.authorization(request) {
+            front.text("Authorization: ");
+            front.text(&authorization);
+            front.text("\r\n");
+        }
         for Header { name, value } in &request.headers {
             front.text(name);
             front.text(": ");

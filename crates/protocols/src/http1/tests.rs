@@ -54,6 +54,7 @@ fn target() -> Target {
         authority: "h".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 
@@ -335,6 +336,30 @@ fn the_same_head_again_means_the_same() {
     assert_eq!(log.lines[5], "2 body hi");
     let log = replies(&["GET"], [reply.as_bytes()], true);
     assert_eq!(log.lines[0], "0 head 404 [Content-Length]");
+}
+
+#[test]
+fn the_credentials_of_a_url_are_a_header() {
+    let target = Target {
+        credentials: prony_load::Credentials::of_url("me", Some("a%20b")),
+        ..target()
+    };
+    let text = |request: &Request| {
+        let prepared = Http1::prepare(request, &target).expect("a good request");
+        let (mut out, none) = (Vec::new(), Parameters::new(&[], 0));
+        prepared.render(none.values(0), false, &mut Vec::new(), &mut out);
+        String::from_utf8(out).expect("text")
+    };
+    let mut request = request("GET");
+    assert_eq!(
+        text(&request),
+        "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic bWU6YSBi\r\n\r\n"
+    );
+    request.headers = vec![Header {
+        name: "authorization".into(),
+        value: Template::literal("Bearer x"),
+    }];
+    assert!(!text(&request).contains("Basic"), "the header is stronger");
 }
 
 #[test]

@@ -86,6 +86,9 @@ impl Http2Request {
         if matches!(body, PreparedBody::None) && expects_content(method) {
             fields.push(("content-length".into(), Template::literal("0")));
         }
+        if let Some(authorization) = target.authorization(request) {
+            fields.push(("authorization".into(), Template::literal(authorization.as_str())));
+        }
         for header in request.headers.iter().filter(|header| !is_host(header)) {
             let name = header.name.to_ascii_lowercase();
             if dialect.headers.iter().any(|(own, _)| *own == name) {
@@ -240,6 +243,7 @@ mod tests {
             authority: "h".into(),
             tls: None,
             connect: ConnectOptions::default(),
+            credentials: None,
         };
         let parameter = Parameter {
             name: "n".into(),

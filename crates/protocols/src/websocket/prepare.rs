@@ -161,6 +161,9 @@ fn handshake(request: &Request, target: &Target) -> HandshakeTemplate {
     {
         add(text(format!("Host: {}\r\n", target.authority)));
     }
+    if let Some(authorization) = target.authorization(request) {
+        add(text(format!("Authorization: {authorization}\r\n")));
+    }
     let mut subprotocols = Vec::new();
     for Header { name, value } in headers {
         if name.eq_ignore_ascii_case("sec-websocket-protocol") {

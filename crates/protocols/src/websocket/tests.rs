@@ -51,6 +51,7 @@ fn target() -> Target {
         authority: "h:1".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 
@@ -236,6 +237,19 @@ fn wrong_within(requests: &[Request], limits: &Limits, bytes: &[u8], reason: &st
     assert!(error.contains(reason), "{error}");
     assert_eq!(lines.last(), Some(&format!("0 failed: {error}")));
     assert_eq!(sent.last(), Some(&(CLOSE, code.to_be_bytes().to_vec())));
+}
+
+#[test]
+fn the_credentials_of_a_url_are_a_header_of_the_handshake() {
+    let target = Target {
+        credentials: prony_load::Credentials::of_url("me", Some("a%20b")),
+        ..target()
+    };
+    let message = WebSocketMessage::for_handshake(&request("TEXT", b""), &target).expect("a good request");
+    let none = Parameters::new(&[], 0);
+    let sent = message.handshake().request(none.values(0));
+    let text = String::from_utf8(sent).expect("text");
+    assert!(text.contains("\r\nAuthorization: Basic bWU6YSBi\r\n"), "{text}");
 }
 
 #[test]

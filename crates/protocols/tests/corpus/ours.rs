@@ -52,6 +52,7 @@ fn target() -> Target {
         authority: "h".into(),
         tls: None,
         connect: ConnectOptions::default(),
+        credentials: None,
     }
 }
 

@@ -96,6 +96,7 @@ pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option
         authority,
         tls: None,
         connect: ConnectOptions::default(),
+        credentials: None,
     };
     let request = Request {
         method: "GET".to_owned(),

@@ -88,6 +88,7 @@ mod tests {
                 authority: "a".to_owned(),
                 tls: None,
                 connect: ConnectOptions::default(),
+                credentials: None,
             },
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),

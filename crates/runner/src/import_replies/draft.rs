@@ -6,6 +6,7 @@ use prony_check::{CallReply, CheckRequest, call, check};
 use prony_config::contract::Contract;
 use prony_config::import::{Draft, RecordedReply, learn};
 use prony_load::{Protocol, Target};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,11 @@ fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Co
     };
     let _ = std::fs::remove_dir_all(&stage.root);
     let cannot = || format!("cannot write below {}", contracts.display());
-    std::fs::create_dir_all(&stage.contract).failed(cannot)?;
+    // Until the replies are recorded, the draft has the secrets of its source.
+    std::fs::create_dir_all(contracts).failed(cannot)?;
+    let mut private = std::fs::DirBuilder::new();
+    private.mode(0o700).create(&stage.root).failed(cannot)?;
+    std::fs::create_dir(&stage.contract).failed(cannot)?;
     for (file, text) in draft.files(name) {
         std::fs::write(stage.contract.join(file), text).failed(cannot)?;
     }
@@ -68,9 +73,10 @@ pub fn is_free(contracts: &Path, name: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Writes the draft as a contract of the project and returns its folder. On failure nothing is written.
-pub fn write(contracts: &Path, name: &str, draft: &Draft) -> Result<PathBuf, CommandError> {
+/// Writes the draft as a contract of the project, without its secrets, and returns its folder. On failure nothing is written.
+pub fn write(contracts: &Path, name: &str, draft: &mut Draft) -> Result<PathBuf, CommandError> {
     is_free(contracts, name)?;
+    draft.redact();
     let (stage, _) = stage(contracts, name, draft)?;
     let folder = contracts.join(name);
     std::fs::rename(&stage.contract, &folder).failed(|| format!("cannot create {}", folder.display()))?;

@@ -2,6 +2,7 @@
 
 use super::checks::Checks;
 use super::{SessionObserver, summary, warnings};
+use crate::secrets;
 use crate::testbed::network_bound;
 use crate::{Cancel, CommandError, Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::Plan;
@@ -163,8 +164,8 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// The trial with a warning if the network was its limit.
-    fn with_network_warning(&self, record: &TrialRecord) -> TrialRecord {
+    /// The trial as it is stored: with a warning if the network was its limit, and without secrets.
+    fn stored_form(&self, record: &TrialRecord) -> TrialRecord {
         let mut record = record.clone();
         let environment = &self.record.environment;
         let mut hosts = environment.hosts.iter();
@@ -173,12 +174,13 @@ impl<'a> RunObserver<'a> {
             let bound = network_bound(&[&measurement.recording], &environment.links, service);
             measurement.warnings.extend(bound);
         }
+        secrets::mask_trial(&mut record);
         record
     }
 
     /// Stores a trial; replaces its provisional record if there is one. While the disk is full, the trial waits for room.
     fn store_trial(&mut self, record: &TrialRecord) -> Result<i64, JournalError> {
-        let warned = self.with_network_warning(record);
+        let warned = self.stored_form(record);
         let before = self.provisional.get(&record.number).copied();
         let since = Instant::now();
         let mut is_told = false;
@@ -231,6 +233,7 @@ impl<'a> RunObserver<'a> {
         let trials = self.store.trials(&self.record.id)?;
         let mut warnings = warnings::of_left_out(self.plan, &self.left_out, &trials);
         warnings.extend(self.hint.clone());
+        secrets::mask_warnings(&mut warnings);
         Ok(warnings)
     }
 
@@ -311,7 +314,8 @@ impl Journal for RunObserver<'_> {
         self.earlier.spent
     }
 
-    fn progress(&mut self, progress: Progress) {
+    fn progress(&mut self, mut progress: Progress) {
+        secrets::mask_progress(&mut progress);
         self.store_progress(&progress);
         match &progress {
             Progress::Checked(check) => self.checks.add(check),
@@ -330,9 +334,10 @@ impl Journal for RunObserver<'_> {
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
         self.store_trial(record)?;
         self.checks.ended(record);
-        let Some(matrix) = self.checks.take_changed() else {
+        let Some(mut matrix) = self.checks.take_changed() else {
             return Ok(());
         };
+        secrets::mask_matrix(&mut matrix);
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         // Without the matrix the report lacks a page, but no measurement is lost.
         if let Err(error) = self.store.keep_check_matrix(&self.record.id, &now, &matrix) {

@@ -3,9 +3,11 @@
 use crate::CommandError;
 use crate::build::hex;
 use crate::machine::environment;
+use crate::secrets;
 use crate::start_time::now;
 use prony_host::{Neighbours, OtherUsage};
-use prony_load::{Job, Target, WarmUp};
+use prony_load::secrets::{MASK, is_secret, mask_path};
+use prony_load::{Job, Part, Target, Template, WarmUp, Workload};
 use prony_records::{Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_store::{RunLock, Store};
 use serde_json::json;
@@ -70,10 +72,11 @@ impl<'a> ReservedRun<'a> {
     pub fn keep(
         self,
         job: &Job,
-        recording: Recording,
+        mut recording: Recording,
         took_s: f64,
         others: Option<OtherUsage>,
     ) -> Result<u32, CommandError> {
+        secrets::mask_recording(&mut recording);
         let count = self.round + 1;
         if self.is_new {
             self.store.begin_run(&self.record(job))?;
@@ -174,7 +177,7 @@ fn settings(job: &Job) -> BTreeMap<&'static str, String> {
         ),
         (
             "requests and expectations",
-            hash(&plain(serde_json::to_value(&job.workload))),
+            hash(&plain(serde_json::to_value(comparable(&job.workload)))),
         ),
         ("share of replies that is checked", job.check.share.to_string()),
         ("generator threads", job.threads.to_string()),
@@ -182,6 +185,27 @@ fn settings(job: &Job) -> BTreeMap<&'static str, String> {
         ("TLS", hash(&plain(serde_json::to_value(&job.target.tls)))),
     ]
     .into()
+}
+
+/// The requests and expectations as they are compared: a load with another token is made in the same way.
+fn comparable(workload: &Workload) -> Workload {
+    let mut workload = workload.clone();
+    for operation in &mut workload.operations {
+        let request = &mut operation.request;
+        for header in &mut request.headers {
+            if is_secret(&header.name) && header.value.is_constant() {
+                header.value = Template::literal(MASK);
+            }
+        }
+        for part in &mut request.path.0 {
+            if let Part::Literal(bytes) = part
+                && let Ok(text) = std::str::from_utf8(bytes.as_slice())
+            {
+                *bytes = mask_path(text).as_str().into();
+            }
+        }
+    }
+    workload
 }
 
 /// The first digits of a hash: enough to tell two settings apart, and nothing to read them by.

@@ -4,6 +4,7 @@ use super::{SAMPLE_EVERY, Start, StartedService};
 use crate::Failure;
 use crate::RunContext;
 use crate::backing::BackingProcesses;
+use crate::secrets;
 use prony_config::{ExternalService, Service, ServiceOrigin, UsageSource};
 use prony_host::{AttachSpec, AttachTarget, Cpus, Process, UnmonitoredProcess};
 use prony_records::{StartUp, TrialStage, Warning, WarningKind};
@@ -15,6 +16,7 @@ pub(super) fn attach(
     there: &ExternalService,
     (backing_services, supervisor_cpus): (BackingProcesses, &Cpus),
 ) -> Result<StartedService, Failure> {
+    secrets::add(|known| known.add_target(&there.target));
     let failed = |text: &str| Err(Failure::new(TrialStage::Start, text));
     if !backing_services.is_empty() {
         return failed(

@@ -5,14 +5,15 @@ mod reference;
 use crate::commands::check::contract_named;
 use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
-use crate::output::print;
+use crate::output::print_verbatim;
 use crate::text::duration;
 use anyhow::anyhow;
 use prony_check::{CallReply, call, protocol_word};
 use prony_config::contract::{Contract, SingleCall, grpc_code_name};
+use prony_load::secrets::{mask_header, mask_path};
 use prony_load::{Protocol, Target};
 use prony_records::SCHEMA;
-use prony_runner::target_of;
+use prony_runner::{secrets, target_of};
 use serde_json::{Value, json};
 
 /// Call one operation of a contract and print the reply
@@ -160,7 +161,7 @@ fn show(
     let reply = &response.reply;
     let body = body(args, contract, protocol, reply);
     if args.json {
-        return print(&as_json(args, (protocol, single), response, &body).to_string());
+        return print_verbatim(&as_json(args, (protocol, single), response, &body).to_string());
     }
     let status = match reply.grpc_status {
         Some(code) => format!("gRPC {code} {}", grpc_code_name(code).unwrap_or("unknown")),
@@ -179,8 +180,8 @@ fn show(
     }
     match body {
         Value::Null => Ok(()),
-        Value::String(text) => print(&text),
-        value => print(&serde_json::to_string_pretty(&value)?),
+        Value::String(text) => print_verbatim(&text),
+        value => print_verbatim(&serde_json::to_string_pretty(&value)?),
     }
 }
 
@@ -225,7 +226,7 @@ fn as_json(
     let headers: serde_json::Map<String, Value> = reply
         .headers
         .iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), Value::from(value.as_str())))
+        .map(|(name, value)| (name.to_ascii_lowercase(), Value::from(mask_header(name, value))))
         .collect();
     json!({
         "schema": SCHEMA,
@@ -236,7 +237,7 @@ fn as_json(
         "target": response.target.url,
         "request": {
             "method": single.exchange.request.method,
-            "path": String::from_utf8_lossy(&path),
+            "path": mask_path(&String::from_utf8_lossy(&path)),
         },
         "status": reply.status,
         "grpc_status": reply.grpc_status,
@@ -244,7 +245,7 @@ fn as_json(
         "bytes": reply.body.len(),
         "headers": headers,
         "as_expected": single.expected.then_some(reply.failure.is_none()),
-        "failure": reply.failure.as_ref().map(ToString::to_string),
+        "failure": reply.failure.as_ref().map(|failure| secrets::mask(&failure.to_string())),
         "reply": body,
     })
 }

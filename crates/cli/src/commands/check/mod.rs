@@ -13,7 +13,7 @@ use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
 use prony_runner::check_services::{CheckScope, Outcome, Row, check_services};
-use prony_runner::{LocalTestbed, shipped_contracts};
+use prony_runner::{LocalTestbed, secrets, shipped_contracts};
 use prony_store::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -92,10 +92,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let (rows, store) = check_selected(args, seed)?;
         (rows, Some(store))
     };
-    let matrix = CheckMatrix {
+    let mut matrix = CheckMatrix {
         schema: SCHEMA,
         services: rows.iter().map(Row::record).collect(),
     };
+    secrets::mask_matrix(&mut matrix);
     if let Some(file) = &args.junit {
         let file = reporting::file(file, "checks.junit.xml");
         reporting::write(&file, &prony_report::junit(&matrix))?;
@@ -166,7 +167,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
     });
     Ok(Row {
         id: ServiceId {
-            service: url.to_owned(),
+            service: target.url.clone(),
             variant: "running".to_owned(),
         },
         contract: contract.name.clone(),

@@ -1,12 +1,13 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
+use super::headers::HeaderError;
 use super::template::{PlaceholderTable, TemplateError};
 use prony_config::ConfigError;
 use prony_config::contract::{ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;
-use prony_load::{Header, Template};
+use prony_load::Template;
 use prony_protocols::client::ClientError;
 use std::path::Path;
 
@@ -17,8 +18,8 @@ pub(crate) enum JobError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Template(#[from] TemplateError),
-    #[error("`{0}` is not a header: write it as 'Name: value'")]
-    Header(String),
+    #[error(transparent)]
+    Header(#[from] HeaderError),
     #[error("cannot read {path}: {source}")]
     File { path: String, source: std::io::Error },
     #[error(transparent)]
@@ -70,7 +71,7 @@ pub(crate) enum JobError {
     Key(&'static str),
     #[error(
         "--llm: all users who can list processes see a key on the command line, so -H must not set Authorization: put the key \
-         into PRONY_API_KEY"
+         into PRONY_API_KEY, or name another variable with --bearer-env"
     )]
     TypedKey,
     #[error("cannot choose a model: {0}; name one with --model NAME")]
@@ -156,17 +157,6 @@ pub(crate) enum DescriptionError {
          --proto FILE"
     )]
     None,
-}
-
-/// A header, `Name: value`.
-pub(super) fn header(text: &str, places: &mut PlaceholderTable) -> Result<Header, JobError> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or_else(|| JobError::Header(text.to_owned()))?;
-    Ok(Header {
-        name: name.trim().to_owned(),
-        value: places.template(value.trim())?,
-    })
 }
 
 /// The text itself, or the content of the file that `@FILE` names, which may be binary.

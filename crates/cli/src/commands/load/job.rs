@@ -4,7 +4,7 @@ use super::args::{
     ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
 };
 use super::grpc;
-use super::input::{JobError, header, read, text_or_file};
+use super::input::{JobError, read, text_or_file};
 use super::llm;
 use super::request_input::{self, RequestInput, TypedBody, TypedRequest};
 use super::resolve;
@@ -12,10 +12,12 @@ use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
 use prony_config::target;
+use prony_load::secrets::mask_path;
 use prony_load::{
     Arrival, Body, BodyRule, Check, Expectation, Header, Job, JsonRule, Limits, Load, Operation, Order,
     PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
+use prony_runner::secrets;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -63,7 +65,7 @@ impl RequestPlan {
         } else if args.llm.llm {
             Workload::of(llm::operation(args, (&target, protocol), &path, &mut places)?)
         } else if asked.requests.is_empty() {
-            Workload::of(operation(&of_switches(args, path), args, &mut places)?)
+            Workload::of(operation(&of_switches(args, path)?, args, &mut places)?)
         } else {
             mix(&asked.requests, args, &mut places)?
         };
@@ -107,7 +109,7 @@ impl RequestPlan {
         };
         let (connections, most_threads) = (load.connections(), load.shareable());
         let cpus = args.cpus.as_ref().map(|list| list.0.len());
-        Job {
+        let job = Job {
             target: self.target,
             protocol: self.protocol,
             load,
@@ -134,12 +136,15 @@ impl RequestPlan {
             log: None,
             share: None,
             count_replies: false,
-        }
+        };
+        secrets::add_job(&job);
+        job
     }
 }
 
 /// Applies the connection and TLS options to a target.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
+    secrets::add(|known| known.add_target(target));
     target.connect = resolve::reach(target, &args.reach)?;
     resolve::speak_tls(target, &args.tls)
 }
@@ -164,14 +169,14 @@ fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
 }
 
 /// The one request that the switches ask for.
-fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
-    TypedRequest {
+fn of_switches(args: &RequestArgs, path: String) -> Result<TypedRequest, JobError> {
+    Ok(TypedRequest {
         weight: 1,
         method: args.method.clone(),
         path,
-        headers: args.headers.clone(),
+        headers: args.headers.read()?,
         body: args.body.clone().map(TypedBody::Typed),
-    }
+    })
 }
 
 /// The requests of a list, by weight.
@@ -207,7 +212,7 @@ fn operation(
         headers: asked
             .headers
             .iter()
-            .map(|text| header(text, places))
+            .map(|header| header.header(places))
             .collect::<Result<_, _>>()?,
         body: match &asked.body {
             Some(TypedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
@@ -232,7 +237,7 @@ fn operation(
         });
     }
     Ok(Operation {
-        name: format!("{} {}", asked.method, asked.path),
+        name: format!("{} {}", asked.method, mask_path(&asked.path)),
         request,
         expect: Expectation {
             events,
@@ -333,7 +338,7 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let shape = RequestPlan::new(&url, &args.request)?;
     let rules = shape.workload.operations[0].expect.clone();
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
-        return Err(JobError::SequencePath(url));
+        return Err(JobError::SequencePath(target::shown(&url)));
     }
     let sequence = SequenceFile::read(file, shape.protocol).map_err(JobError::Sequence)?;
     if sequence.most_requests.is_some() && args.load.warmup.as_ns() > 0 {
@@ -352,6 +357,7 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
         warn_of_tokens(file, expire, &job);
     }
     job.workload = sequence.workload;
+    secrets::add_job(&job);
     job.workload
         .operations
         .iter_mut()

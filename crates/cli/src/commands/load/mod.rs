@@ -4,6 +4,7 @@
 
 mod args;
 mod grpc;
+mod headers;
 mod input;
 mod job;
 mod llm;
@@ -16,9 +17,10 @@ mod view;
 mod websocket;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
+pub(crate) use headers::HeaderArgs;
 pub(crate) use input::JobError;
 pub(crate) use job::RequestPlan;
-pub(crate) use llm::{aim, is_asked};
+pub(crate) use llm::{aim, is_asked, remember_key};
 pub(crate) use resolve::server;
 
 use crate::checkout::{Checkout, TestbedArgs};
@@ -33,7 +35,7 @@ use prony_generator::EngineError;
 use prony_host::OtherUsage;
 use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
-use prony_runner::{Cancel, LocalTestbed, ReservedRun, UrlLoad, neighbours};
+use prony_runner::{Cancel, LocalTestbed, ReservedRun, UrlLoad, neighbours, secrets};
 use std::sync::mpsc;
 use std::time::Instant;
 use view::result::LoadResult;
@@ -103,9 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(mut recording) = recording else {
         return Err(StoppedEarly.into());
     };
-    if is_asked(&job) {
-        llm::mask(&mut recording);
-    }
+    secrets::mask_recording(&mut recording);
     let exit = tell(args, &recording)?;
     if let Some(saving) = saving {
         keep(saving, &job, &recording, (took_s, others))?;

@@ -1,6 +1,7 @@
 //! The requests of a load as the user describes them: with options, a curl command line, a list, or a table of values.
 
 use super::args::{Args, RequestArgs};
+use super::headers::HeaderText;
 use super::input::{JobError, read, text};
 use super::template::PlaceholderTable;
 use prony_config::input::table::Table;
@@ -14,7 +15,7 @@ pub(super) struct TypedRequest {
     pub(super) weight: u32,
     pub(super) method: String,
     pub(super) path: String,
-    pub(super) headers: Vec<String>,
+    pub(super) headers: Vec<HeaderText>,
     pub(super) body: Option<TypedBody>,
 }
 
@@ -56,26 +57,22 @@ const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encodi
 fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
     let request = curl::parse(line.trim()).map_err(JobError::Curl)?;
     let (_, path) = target::parse(&request.url, false)?;
-    let is_own = |header: &String| {
-        let name = header
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
+    let is_own = |header: &HeaderText| {
+        let name = header.name.to_ascii_lowercase();
         OWN_HEADERS.contains(&name.as_str())
     };
     let method = request.method().to_owned();
-    let mut headers: Vec<String> = request
+    let mut headers: Vec<HeaderText> = request
         .headers
-        .into_iter()
-        .filter(|header| !is_own(header))
-        .collect();
-    let says_encoding = |header: &String| header.to_ascii_lowercase().starts_with("accept-encoding:");
+        .iter()
+        .map(|header| HeaderText::typed(header))
+        .filter(|header| !header.as_ref().is_ok_and(is_own))
+        .collect::<Result<_, _>>()?;
+    let says_encoding = |header: &HeaderText| header.name.eq_ignore_ascii_case("accept-encoding");
     if request.compressed && !headers.iter().any(says_encoding) {
-        headers.push("Accept-Encoding: gzip, br, zstd".to_owned());
+        headers.push(HeaderText::typed("Accept-Encoding: gzip, br, zstd")?);
     }
-    headers.extend(args.headers.iter().cloned());
+    headers.extend(args.headers.read()?);
     Ok(RequestInput {
         url: request.url,
         requests: vec![TypedRequest {
@@ -107,6 +104,7 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<Request
         return Err(JobError::NoHost(name));
     };
     let (target, _) = target::parse(&first, false)?;
+    let headers = args.headers.read()?;
     let mut requests = Vec::new();
     for line in lines {
         let path = if line.url.starts_with('/') {
@@ -128,7 +126,7 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<Request
             weight: line.weight,
             method: line.method,
             path,
-            headers: args.headers.clone(),
+            headers: headers.clone(),
             body: line.body.map(TypedBody::Typed),
         });
     }

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use prony_config::target;
 use prony_load::{ConnectOptions, DurationText, Identity, Protocol, Target};
 use prony_protocols::tls::TlsConfig;
+use prony_runner::secrets;
 
 /// The connect options for a target.
 pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
@@ -82,6 +83,7 @@ pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobEr
 /// The server at a URL, and the path of the URL. Reports errors in the named files before anything is sent.
 pub(crate) fn server(url: &str, args: &TrustArgs) -> anyhow::Result<(Target, String)> {
     let (mut target, path) = target::parse(url, args.insecure).map_err(bad_input)?;
+    secrets::add(|known| known.add_target(&target));
     trust(&mut target, args).map_err(bad_input)?;
     if let Some(tls) = &target.tls {
         TlsConfig::new(tls, Protocol::Http1).map_err(bad_input)?;

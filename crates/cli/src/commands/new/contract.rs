@@ -42,9 +42,8 @@ pub(crate) struct Args {
     record: Option<String>,
     #[command(flatten)]
     trust: load::TrustArgs,
-    /// Send this header with every request
-    #[arg(long, short = 'H', value_name = "NAME: VALUE")]
-    header: Vec<String>,
+    #[command(flatten)]
+    headers: load::HeaderArgs,
     /// Print JSON: name, folder, operations and remarks
     #[arg(long)]
     json: bool,
@@ -64,7 +63,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.trust.without_url("--record")?;
         Vec::new()
     };
-    let folder = draft::write(&contracts, &args.name, &draft)?;
+    let folder = draft::write(&contracts, &args.name, &mut draft)?;
     write_missing_schemas(&root, &[FileKind::Contract])?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&replies_remarks).collect();
     if args.json {
@@ -113,14 +112,9 @@ fn draft(args: &Args) -> anyhow::Result<Draft> {
 }
 
 fn headers(args: &Args, draft: &mut Draft) -> anyhow::Result<()> {
-    for header in &args.header {
-        let Some((name, value)) = header.split_once(':') else {
-            return Err(bad_input(anyhow!(
-                "`{header}` has no `:`: write a header as -H 'Name: value'"
-            )));
-        };
+    for header in args.headers.read().map_err(bad_input)? {
         for operation in &mut draft.operations {
-            operation.set_header(name.trim(), value.trim());
+            operation.set_header(&header.name, &header.value);
         }
     }
     Ok(())

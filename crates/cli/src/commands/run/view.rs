@@ -1,5 +1,6 @@
 //! The live view of a run, on standard error: progress bars on a terminal, else one line per trial.
 
+use crate::output::line_of_bar;
 use crate::reporting;
 use crate::text::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -72,7 +73,7 @@ impl View {
             eprintln!("{text}");
         } else {
             // A lost terminal is no reason to stop measuring.
-            let _ = self.bars.println(text);
+            let _ = self.bars.println(line_of_bar(text));
         }
     }
 
@@ -258,7 +259,7 @@ impl SessionObserver for View {
             let style = ProgressStyle::with_template("{msg}").expect("invariant: a valid template");
             self.bars.add(ProgressBar::new_spinner().with_style(style))
         });
-        table.set_message(lines.join("\n"));
+        table.set_message(line_of_bar(&lines.join("\n")));
         table.tick();
     }
 
@@ -272,7 +273,7 @@ impl SessionObserver for View {
                 workload,
                 remaining,
             } => {
-                self.current = format!("{service} {workload}");
+                self.current = line_of_bar(&format!("{service} {workload}"));
                 let width = of.to_string().len();
                 self.position = format!("[{number:>width$}/{of}]");
                 self.recent.clear();
@@ -283,7 +284,7 @@ impl SessionObserver for View {
             }
             Progress::Cycle { number, of } => {
                 self.current = format!("interleaved, cycle {number} of {of}");
-                self.now.set_message(self.current.clone());
+                self.now.set_message(line_of_bar(&self.current));
             }
             Progress::Interval { phase, interval, .. } => self.interval(*phase, interval),
             Progress::Ended(record) => self.show_ended_trial(record),

@@ -16,7 +16,7 @@ mod run_summary;
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::http_server::HttpServer;
-use crate::output::{address_said, print};
+use crate::output::{address_said, print_verbatim};
 use crate::reporting::ReportContext;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "cannot listen on {address}: {error}; choose another port with --port, or a free one with --port 0"
         ))
     })?;
-    print(&address_said(&format!("http://{}/", server.address()), args.json))?;
+    print_verbatim(&address_said(&format!("http://{}/", server.address()), args.json))?;
     server
         .serve_until_ctrl_c(routes(state))
         .context("the server failed")?;

@@ -1,6 +1,7 @@
 //! The command line that creates a container with the same settings as a process.
 
 use super::super::child::TREE;
+use super::environment::EnvironmentFile;
 use crate::container::{Engine, EngineKind, LABEL};
 use crate::{Container, ProcessSpec};
 use nix::sys::signal::Signal;
@@ -61,6 +62,7 @@ pub(super) fn create_line(
     container: &Container,
     name: &str,
     (powers, pid_file): (&SupportedLimits, &Path),
+    environment: &EnvironmentFile,
 ) -> Vec<String> {
     let engine = &container.engine;
     let mut line: Vec<String> = [
@@ -98,15 +100,8 @@ pub(super) fn create_line(
     if let Some(bytes) = spec.limits.disk_bytes {
         give("--ulimit", format!("fsize={bytes}:{bytes}"));
     }
-    for (key, value) in spec.inherited.values() {
-        if let (Ok(key), Ok(value)) = (key.into_string(), value.into_string()) {
-            give("--env", format!("{key}={value}"));
-        }
-    }
-    for (key, value) in &spec.environment {
-        give("--env", format!("{key}={value}"));
-    }
     give("--env", format!("{TREE}={name}"));
+    line.extend(environment.arguments());
     line.extend(engine.process_limits(spec.limits.files));
     line.push(container.image.id.clone());
     line.extend(spec.command.iter().cloned());
@@ -158,7 +153,7 @@ mod tests {
             command: vec!["--fast".to_owned()],
             container: Some(container.clone()),
             folder: PathBuf::from("/"),
-            environment: BTreeMap::from([("PORT".to_owned(), "80".to_owned())]),
+            environment: BTreeMap::from([("PORT".to_owned(), "80801".to_owned())]),
             cpus: Cpus::from_iter([1]),
             limits: Limits {
                 cpus: Some(0.5),
@@ -171,7 +166,11 @@ mod tests {
             grace: Duration::ZERO,
             ..ProcessSpec::default()
         };
-        create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
+        let folder = tempfile::tempdir().expect("a folder");
+        let environment = EnvironmentFile::write(&folder.path().join("env"), &spec.environment);
+        let environment = environment.expect("a file");
+        let limits = (powers, Path::new("/log.pid"));
+        create_line(&spec, &container, "prony-1", limits, &environment).join(" ")
     }
 
     #[test]
@@ -184,12 +183,13 @@ mod tests {
             "--cpuset-cpus 1 --cpus 0.5",
             "--memory 67108864b --memory-swap 67108864b",
             "--ulimit fsize=4096:4096",
-            "--env PORT=80",
+            "--env-file ",
             "--ulimit nofile=100:100",
         ] {
             assert!(docker.contains(part), "no `{part}`: {docker}");
         }
         assert!(docker.ends_with(" sha256:0a1b --fast"), "{docker}");
+        assert!(!docker.contains("80801"), "all users see arguments: {docker}");
         let podman = line(EngineKind::Podman, &all);
         assert!(podman.contains("--pidfile /log.pid") && podman.contains("--ulimit nproc="));
         assert!(!docker.contains("--pidfile") && !docker.contains("nproc"));

@@ -5,8 +5,10 @@
 //! well. The container is created first, which is slow, and then started: its age counts from the start of its first process.
 
 mod create;
+mod environment;
 
 use self::create::{create_line, powers, signal_of};
+use self::environment::EnvironmentFile;
 use super::child::{Child, Inherits, SpawnError, affinity, cable, judge, spawn};
 use super::protocol::{SpawnCause, Start};
 use super::usage::{Probe, tick_ns};
@@ -21,6 +23,7 @@ use nix::sys::time::TimeValLike as _;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, read};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::PathBuf;
@@ -70,7 +73,16 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let pid_file = spec.log.with_extension("pid");
     let _ = fs::remove_file(&pid_file);
     let powers = powers(engine);
-    let line = create_line(spec, container, &name, (&powers, &pid_file));
+    let passed = spec.inherited.values().into_iter();
+    let passed =
+        passed.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).collect();
+    let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &variables);
+    let environment = environment.map_err(|error| {
+        let text = format!("cannot write the environment of its container: {error}");
+        refused(&text, SpawnCause::Machine)
+    })?;
+    let line = create_line(spec, container, &name, (&powers, &pid_file), &environment);
     let mut made = ContainerGuard {
         engine: engine.clone(),
         name,
@@ -85,7 +97,8 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         killed: false,
     };
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    let said = engine.ask_within(&line, MAKING);
+    let said = engine.ask_within(&line, environment.inherited(), MAKING);
+    drop(environment);
     let said = said.map_err(|reason| refused(&reason, SpawnCause::Machine))?;
     if !said.ok {
         let text = format!("{} cannot create its container: {}", engine.name(), said.words());
@@ -195,7 +208,7 @@ impl ContainerGuard {
         ProcessSpec {
             command: self.engine.line(&["start", "--attach", &self.name]),
             inherited: InheritedVariables::All,
-            environment: std::collections::BTreeMap::new(),
+            environment: BTreeMap::new(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             ..spec.clone()

@@ -80,6 +80,7 @@ pub(crate) fn target() -> Target {
         authority: "localhost:1".into(),
         tls: None,
         connect: prony_load::ConnectOptions::default(),
+        credentials: None,
     }
 }
 
@@ -682,6 +683,32 @@ fn replies_without_a_body_may_have_a_length() {
             .expect("a reply");
         assert_eq!(bench.reported.0.last(), Some(&SinkEvent::End(1, None)));
     }
+}
+
+#[test]
+fn the_credentials_of_a_url_are_a_header() {
+    let header = |value: &str| Header {
+        name: "Authorization".into(),
+        value: Template::literal(value),
+    };
+    let with = |headers: Vec<Header>, target: &Target| {
+        let request = Request {
+            headers,
+            ..request("GET", "/", None)
+        };
+        format!("{:?}", Http2::prepare(&request, target).expect("a good request"))
+    };
+    let plain = target();
+    let target = Target {
+        credentials: prony_load::Credentials::of_url("me", Some("a%20b")),
+        ..target()
+    };
+    assert_eq!(
+        with(Vec::new(), &target),
+        with(vec![header("Basic bWU6YSBi")], &plain)
+    );
+    let own = vec![header("Bearer x")];
+    assert_eq!(with(own.clone(), &target), with(own, &plain));
 }
 
 /// HTTP/2 has no `Host`.

@@ -4,6 +4,7 @@ use super::Args;
 use crate::exit::Exit;
 use crate::text;
 use crate::text::{duration, quantile};
+use prony_config::target;
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
 use prony_runner::designs::capacity::{CapacityResult, Point, SearchStep};
 use prony_runner::{number, percent_down};
@@ -12,7 +13,7 @@ use std::fmt::Write as _;
 
 /// A finished search.
 pub(super) struct CapacityView<'a> {
-    target: &'a str,
+    target: String,
     objective: String,
     /// The unit of the load: `requests` or `prompts`.
     what: &'static str,
@@ -53,14 +54,14 @@ impl<'a> CapacityView<'a> {
             "requests"
         };
         Self::of(
-            (args.url.as_str(), args.objective.to_string(), what),
+            (target::shown(&args.url), args.objective.to_string(), what),
             result.end,
             &result.points,
         )
     }
 
     fn of(
-        (target, objective, what): (&'a str, String, &'static str),
+        (target, objective, what): (String, String, &'static str),
         end: SearchStep,
         points: &'a [Point],
     ) -> Self {

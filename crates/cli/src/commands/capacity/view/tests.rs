@@ -32,7 +32,11 @@ fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), m
 }
 
 fn shown(end: SearchStep, points: &[Point]) -> (String, u8) {
-    let of = ("http://127.0.0.1:8080/", "p99<10ms".to_owned(), "requests");
+    let of = (
+        "http://127.0.0.1:8080/".to_owned(),
+        "p99<10ms".to_owned(),
+        "requests",
+    );
     let result = CapacityView::of(of, end, points);
     (result.text(80), result.exit().code())
 }

@@ -14,6 +14,7 @@ pub(crate) use streams::{ACCEPTED, CallArgs, StreamArgs, WebSocketArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use values::Statuses;
 
+use super::headers::HeaderArgs;
 use super::metrics::MetricsAddress;
 use crate::checkout::{StoreArgs, TestbedArgs};
 use clap::{ArgGroup, ValueEnum};
@@ -63,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; later requests can use values of earlier replies
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "bearer_env", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -95,10 +96,10 @@ pub(crate) struct Args {
 /// Options that conflict with `--job` because the job has these settings. A struct that flattens another one has an empty
 /// clap group, so its options are listed one by one.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 49] = [
+const NOT_BESIDE_A_JOB: [&str; 50] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "step_load", "users",
     "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
-    "headers", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
+    "headers", "bearer_env", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
     "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
 ];
 
@@ -204,9 +205,8 @@ pub(crate) struct RequestArgs {
     /// Request method; for gRPC package.Service/method
     #[arg(short = 'X', long, value_name = "METHOD", default_value = "GET")]
     pub(crate) method: String,
-    /// Request header 'Name: value'; can be repeated
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub(crate) headers: Vec<String>,
+    #[command(flatten)]
+    pub(crate) headers: HeaderArgs,
     /// Request body, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,

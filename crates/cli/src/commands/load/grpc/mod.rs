@@ -3,7 +3,7 @@
 mod reflection;
 
 use super::args::RequestArgs;
-use super::input::{JobError, header, text};
+use super::input::{JobError, text};
 use super::template::PlaceholderTable;
 use prony_config::contract::ProtoMethod;
 use prony_load::grpc::Messages;
@@ -28,8 +28,9 @@ pub(super) fn operation(
     let message = places.template(&text(args.message.as_deref().unwrap_or("{}"))?)?;
     let mut headers: Vec<Header> = args
         .headers
+        .read()?
         .iter()
-        .map(|text| header(text, places))
+        .map(|header| header.header(places))
         .collect::<Result<_, _>>()?;
     headers.extend(args.deadline.map(|time| Header::deadline(time.as_ns())));
     let body = if method.is_client_streaming() {

@@ -3,14 +3,16 @@
 mod key;
 mod models;
 
-pub(in crate::commands::load) use key::mask;
+pub(crate) use key::remember_key;
 
 use super::args::RequestArgs;
-use super::input::{JobError, header, read, text};
+use super::headers::HeaderText;
+use super::input::{JobError, read, text};
 use super::template::PlaceholderTable;
 use key::Key;
 use prony_config::input::prompts;
 use prony_load::events::{Chat, Events, LONGEST_EVENT};
+use prony_load::secrets::mask_path;
 use prony_load::{
     Body, Bytes, Expectation, Header, Job, Load, Objective, Operation, Parameter, Part, Protocol, Request,
     Source, Target, Template,
@@ -53,7 +55,7 @@ pub(super) fn operation(
     let model = if let Some(model) = &args.llm.model {
         model.clone()
     } else {
-        let model = models::only_one((target, protocol), &endpoint, &headers, key.as_ref())?;
+        let model = models::only_one((target, protocol), &endpoint, &headers)?;
         eprintln!("prony: the model is `{model}`, the only one on the server");
         model
     };
@@ -70,7 +72,7 @@ pub(super) fn operation(
         ..Events::default()
     };
     Ok(Operation {
-        name: format!("POST {}", endpoint.completions),
+        name: format!("POST {}", mask_path(&endpoint.completions)),
         request,
         expect: Expectation {
             events: Some(events),
@@ -84,18 +86,22 @@ fn headers(
     key: Option<&Key>,
     places: &mut PlaceholderTable,
 ) -> Result<Vec<Header>, JobError> {
-    let mut headers: Vec<Header> = args
-        .headers
+    let given = args.headers.read()?;
+    if given
         .iter()
-        .map(|text| header(text, places))
+        .any(|header| header.is_authorization() && header.is_typed)
+    {
+        return Err(JobError::TypedKey);
+    }
+    let key = key.filter(|_| !given.iter().any(HeaderText::is_authorization));
+    let mut headers: Vec<Header> = given
+        .iter()
+        .map(|header| header.header(places))
         .collect::<Result<_, _>>()?;
     let says = |headers: &[Header], name: &str| {
         let mut names = headers.iter().map(|header| &header.name);
         names.any(|one| one.eq_ignore_ascii_case(name))
     };
-    if says(&headers, "authorization") {
-        return Err(JobError::TypedKey);
-    }
     for (name, value) in [
         ("Content-Type", "application/json"),
         ("Accept", "text/event-stream"),

@@ -1,7 +1,6 @@
 //! Finds the model to use if the user names none.
 
 use super::Endpoint;
-use super::key::Key;
 use crate::commands::load::input::JobError;
 use prony_check::call;
 use prony_config::contract::{Exchange, SingleCall};
@@ -16,13 +15,9 @@ pub(super) fn only_one(
     (target, protocol): (&Target, Protocol),
     endpoint: &Endpoint,
     headers: &[Header],
-    key: Option<&Key>,
 ) -> Result<String, JobError> {
     let path = &endpoint.models;
-    let unknown = |reason: String| {
-        let reason = key.map_or_else(|| reason.clone(), |key| key.mask(&reason));
-        JobError::Models(format!("GET {path}: {reason}"))
-    };
+    let unknown = |reason: String| JobError::Models(format!("GET {path}: {reason}"));
     let is_constant = |header: &&Header| header.value.is_constant();
     let single = SingleCall {
         exchange: Exchange {

@@ -1,9 +1,10 @@
 //! Builds the messages of a WebSocket from the command line.
 
 use super::args::RequestArgs;
-use super::input::{JobError, header, text_or_file};
+use super::input::{JobError, text_or_file};
 use super::template::PlaceholderTable;
 use prony_load::events::LONGEST_EVENT;
+use prony_load::secrets::mask_path;
 use prony_load::{
     Body, BodyRule, Expectation, GeneratedBody, Operation, Parameter, Part, Request, Source, Template,
 };
@@ -30,14 +31,15 @@ pub(super) fn operation(
         ),
     };
     Ok(Operation {
-        name: format!("{kind} {path}"),
+        name: format!("{kind} {}", mask_path(path)),
         request: Request {
             method: kind.to_owned(),
             path: places.template(path)?,
             headers: args
                 .headers
+                .read()?
                 .iter()
-                .map(|text| header(text, places))
+                .map(|header| header.header(places))
                 .collect::<Result<_, _>>()?,
             body: Body::Bytes(message.clone()),
         },
