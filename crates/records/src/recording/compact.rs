@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// Buckets per power of two: the number in an `HdrHistogram` with three significant digits.
 const HALF: u64 = 1024;
 /// Number of buckets up to the one of the longest duration, one hour, which is below 2 × 1024 × 2^31 ns.
-const BUCKETS: u64 = 33 * HALF;
+pub(super) const BUCKETS: u64 = 33 * HALF;
 
 /// Initial capacity: an interval seldom needs more bytes.
 const USUAL: usize = 4096;
@@ -190,7 +190,7 @@ const fn index_of(ns: u64) -> u64 {
 }
 
 /// The longest duration of a bucket.
-const fn highest_of(index: u64) -> u64 {
+pub(super) const fn highest_of(index: u64) -> u64 {
     let octave = (index / HALF).saturating_sub(1);
     ((index - octave * HALF + 1) << octave) - 1
 }
