@@ -299,7 +299,7 @@ fn nothing_is_shown_or_changed_without_the_token() {
         lines.push(format!("GET {path}"));
         let mark = if path.contains('?') { '&' } else { '?' };
         lines.push(format!("GET {path}{mark}token={}", other.token));
-        // Whoever knows it is answered.
+        // A program that knows it is answered.
         if !path.ends_with("/events") {
             let (head, _) = server.ask(&format!("GET {path}"), &server.bearer(), "");
             assert_eq!(

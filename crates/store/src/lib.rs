@@ -103,7 +103,7 @@ impl Store {
             source,
         };
         let before = stamp(path);
-        // Without a log no process writes it. A connection that shares it would leave files beside it.
+        // Without a log no process writes it. A connection that shares it would leave files next to it.
         let source = if beside(path, "-wal").exists() {
             read_only(path.as_os_str(), OpenFlags::empty())
         } else {
@@ -204,7 +204,7 @@ fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
     Some((data.len(), data.modified().ok()?))
 }
 
-/// The file of SQLite beside a store.
+/// The file of SQLite next to a store.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -225,7 +225,7 @@ fn write_protected() -> rusqlite::Error {
 }
 
 /// Prevents that a database of another program gets tables of prony. Early stores have no application ID, only their
-/// tables. No store has views, triggers or virtual tables, which would run statements of whoever made the file.
+/// tables. No store has views, triggers or virtual tables, which would run statements of the file's author.
 fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<bool> {

@@ -210,7 +210,7 @@ fn a_name_that_leads_out_of_its_folder_is_refused() {
     assert_eq!(store.runs().expect("lists"), []);
 }
 
-/// Views and triggers run statements of whoever made the file.
+/// Views and triggers run statements of the file's author.
 #[test]
 fn a_store_with_statements_of_its_own_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
 //! Histograms of durations with three significant digits.
 
-use super::compact::{BUCKETS, highest_of};
+use super::buckets::{BUCKETS, highest_of};
 use crate::Latency;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ const COMPRESSED: u32 = 0x1c84_9314;
 const UNCOMPRESSED: u32 = 0x1c84_9313;
 /// Bytes before the counts: cookie, length, offset, digits, lowest, highest, ratio.
 const HEADER: usize = 40;
-/// A count takes at most so many bytes.
+/// A count takes at most this number of bytes.
 const LONGEST_COUNT: usize = 9;
 /// No histogram with our bounds is longer, bytes.
 const LONGEST: usize = HEADER + LONGEST_COUNT * BUCKETS as usize;

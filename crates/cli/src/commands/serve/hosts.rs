@@ -1,5 +1,5 @@
-//! The names by which a server may be reached. A page of another server can make its own name resolve to this machine, so that its
-//! requests come from here; the name in them gives it away.
+//! The names by which a server may be reached. A foreign page can have a name that resolves to this machine. Its requests then arrive
+//! here, and only the name in them differs.
 
 use std::net::IpAddr;
 
@@ -40,7 +40,7 @@ impl AllowedHosts {
         let (name, _) = split(host);
         let here = self.listen.is_loopback() || self.listen.is_unspecified();
         match name.parse::<IpAddr>() {
-            // Nobody can make an address lead elsewhere.
+            // An address cannot be pointed elsewhere.
             Ok(address) if self.listen.is_loopback() => address.is_loopback(),
             Ok(address) => self.listen.is_unspecified() || address == self.listen,
             Err(_) => here && name.eq_ignore_ascii_case("localhost"),

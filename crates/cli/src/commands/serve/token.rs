@@ -17,7 +17,7 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 pub(super) struct Token(String);
 
 impl Token {
-    /// A new one, which nobody can guess.
+    /// A new one, which cannot be guessed.
     pub(super) fn random() -> Self {
         let bytes: [u8; BYTES] = rand::random();
         Self(bytes.iter().fold(String::new(), |mut text, byte| {
