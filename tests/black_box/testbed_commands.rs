@@ -161,6 +161,7 @@ fn a_running_server_is_not_checked_in_a_testbed() {
 struct Serves {
     process: Child,
     address: String,
+    token: String,
 }
 
 impl Serves {
@@ -176,7 +177,12 @@ impl Serves {
         let said: Value = serde_json::from_str(&line).expect("JSON");
         let url = said["url"].as_str().expect("a URL");
         let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Self { process, address }
+        let token = said["token"].as_str().expect("a token").to_owned();
+        Self {
+            process,
+            address,
+            token,
+        }
     }
 
     /// The lines of a response.
@@ -184,8 +190,8 @@ impl Serves {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
-            self.address
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+            self.address, self.token
         );
         stream.write_all(request.as_bytes()).expect("sent");
         BufReader::new(stream).lines().map_while(Result::ok)

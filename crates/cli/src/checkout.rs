@@ -96,6 +96,7 @@ pub(crate) fn usage(error: StoreError) -> anyhow::Error {
         | StoreError::NoStore(_)
         | StoreError::ReadOnly(_)
         | StoreError::Outdated(_)
+        | StoreError::RunName(_)
         | StoreError::Folder { .. } => bad_input(error),
         other => other.into(),
     }

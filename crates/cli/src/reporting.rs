@@ -6,14 +6,16 @@ use crate::exit::bad_input;
 use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
-use prony_records::{RunRecord, TrialRecord};
+use prony_records::bounded_json::{self, LONGEST};
+use prony_records::{RunRecord, TrialRecord, check_run_name};
 use prony_report::{Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render};
 pub(crate) use prony_runner::summary;
 use prony_runner::{add_ceilings, service_infos};
 use prony_statistics::{Calibration, machine_name};
 use prony_store::Store;
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
@@ -236,6 +238,29 @@ pub(crate) fn write_charts(report: &Report, folder: &Path) -> anyhow::Result<()>
     charts(report)
         .iter()
         .try_for_each(|(name, svg)| write(&folder.join(name).with_extension("svg"), svg))
+}
+
+/// The folder for the reports of a run, unless `--out` names another. A run of an imported recording may have any name.
+pub(crate) fn reports_folder(checkout: &Checkout, run: &str) -> anyhow::Result<PathBuf> {
+    check_run_name(run)
+        .context("the run cannot name a folder: name one with --out")
+        .map_err(bad_input)?;
+    Ok(checkout.state().join("reports").join(run))
+}
+
+/// Reads an exported report, which may come from anyone.
+pub(crate) fn read_report(file: &Path) -> anyhow::Result<serde_json::Value> {
+    let mut text = Vec::new();
+    // One byte more than a report may have: then it is refused.
+    File::open(file)
+        .and_then(|opened| opened.take(LONGEST as u64 + 1).read_to_end(&mut text))
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    bounded_json::parse(&text).map_err(|error| {
+        bad_input(anyhow::anyhow!(
+            "{} is not a prony report ({error}): write one with `prony report --format json`",
+            file.display()
+        ))
+    })
 }
 
 /// The file that `--out` means: in a folder it gets its usual name.

@@ -121,9 +121,11 @@ fn prometheus_answers_every_query_of_the_dashboard() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let prony = env!("CARGO_BIN_EXE_prony");
+    let token = folder.path().join("token");
     let served = RunningProcess::start(
         Command::new(prony)
-            .args(["serve", "--port", "0"])
+            .args(["serve", "--port", "0", "--token-file"])
+            .arg(&token)
             .env("PRONY_STORE", filled(folder.path()))
             .current_dir(folder.path()),
         "http://",
@@ -142,7 +144,9 @@ fn prometheus_answers_every_query_of_the_dashboard() {
     });
     let config = folder.path().join("prometheus.yml");
     let text = format!(
-        "global: {{ scrape_interval: 1s }}\nscrape_configs:\n- job_name: prony\n  static_configs:\n  - targets: ['{}', '{}', '{}']\n",
+        "global: {{ scrape_interval: 1s }}\nscrape_configs:\n- job_name: prony\n  authorization: {{ credentials_file: '{}' }}\n  \
+         static_configs:\n  - targets: ['{}']\n- job_name: load\n  static_configs:\n  - targets: ['{}', '{}']\n",
+        token.display(),
         served.address,
         load.address,
         bell.trim_start_matches("http://")

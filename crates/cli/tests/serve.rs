@@ -13,6 +13,9 @@ use std::time::Duration;
 struct Server {
     process: Child,
     address: String,
+    token: String,
+    /// The cookie that a browser has after the printed address was opened.
+    cookie: String,
 }
 
 impl Server {
@@ -34,12 +37,32 @@ impl Server {
         BufReader::new(out)
             .read_line(&mut line)
             .expect("says its address");
-        let address = line
-            .trim()
-            .trim_start_matches("http://")
-            .trim_end_matches('/')
-            .to_owned();
-        Self { process, address }
+        let (address, token) = line.trim().split_once("/?token=").expect("a token");
+        let address = address.trim_start_matches("http://").to_owned();
+        let mut server = Self {
+            process,
+            address,
+            token: token.to_owned(),
+            cookie: String::new(),
+        };
+        let (head, _) = server.ask(&format!("GET /?token={token}"), &server.host(), "");
+        let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie.and_then(|cookie| cookie.split(';').next());
+        cookie.expect("a cookie").clone_into(&mut server.cookie);
+        server
+    }
+
+    fn host(&self) -> String {
+        format!("Host: {}\r\n", self.address)
+    }
+
+    fn bearer(&self) -> String {
+        format!("{}Authorization: Bearer {}\r\n", self.host(), self.token)
+    }
+
+    /// The header lines of a browser that has opened the page.
+    fn browser(&self) -> String {
+        format!("{}Cookie: other=1; {}\r\n", self.host(), self.cookie)
     }
 
     fn connect(&self, head: &str) -> TcpStream {
@@ -63,13 +86,13 @@ impl Server {
     }
 
     fn get(&self, path: &str) -> (String, String) {
-        self.ask(&format!("GET {path}"), &format!("Host: {}\r\n", self.address), "")
+        self.ask(&format!("GET {path}"), &self.browser(), "")
     }
 
     /// Sends a request as a page of this server does; returns the status and the body.
     fn change(&self, line: &str, body: &str) -> (u16, String) {
-        let own = &self.address;
-        let more = format!("Host: {own}\r\nOrigin: http://{own}\r\nContent-Type: application/json\r\n");
+        let (browser, own) = (self.browser(), &self.address);
+        let more = format!("{browser}Origin: http://{own}\r\nContent-Type: application/json\r\n");
         let (head, body) = self.ask(line, &more, body);
         (status(&head), body)
     }
@@ -175,11 +198,22 @@ fn only_from_here_and_only_its_own_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(&filled(folder.path()));
     let (own, id) = (&server.address, sample::run().id);
-    let (head, body) = server.ask("GET /api/runs", "Host: evil.example\r\n", "");
-    assert!(
-        head.starts_with("http/1.1 403") && !body.contains("sample"),
-        "{head}\n{body}"
+    let knows = format!(
+        "Authorization: Bearer {}\r\nCookie: {}\r\n",
+        server.token, server.cookie
     );
+    for more in [
+        format!("Host: evil.example\r\n{knows}"),
+        knows.clone(),
+        format!("{}Origin: http://evil.example\r\n", server.browser()),
+        format!("{}Sec-Fetch-Site: same-site\r\n", server.browser()),
+    ] {
+        let (head, body) = server.ask("GET /api/runs", &more, "");
+        assert!(
+            status(&head) == 403 && !body.contains("sample"),
+            "{more}: {head}\n{body}"
+        );
+    }
     let lines = [
         format!("DELETE /api/runs/{id}"),
         format!("PUT /api/runs/{id}/label"),
@@ -194,14 +228,19 @@ fn only_from_here_and_only_its_own_pages() {
             format!("Host: {own}\r\nOrigin: http://{own}\r\nSec-Fetch-Site: same-site\r\n"),
             "Host: evil.example\r\nOrigin: http://evil.example\r\n".to_owned(),
         ] {
-            let more = format!("{more}Content-Type: application/json\r\n");
+            let more = format!(
+                "{more}Cookie: {}\r\nContent-Type: application/json\r\n",
+                server.cookie
+            );
             let (head, _) = server.ask(line, &more, "{\"label\":\"harmed\"}");
             assert_eq!(status(&head), 403, "{line}: {more}");
         }
     }
     // No other page may learn that it may send requests.
-    let more =
-        format!("Host: {own}\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n");
+    let more = format!(
+        "{}Origin: http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n",
+        server.browser()
+    );
     let (head, _) = server.ask(&lines[0].replacen("DELETE", "OPTIONS", 1), &more, "");
     assert!(
         status(&head) == 403 && !head.contains("access-control-allow"),
@@ -215,6 +254,164 @@ fn only_from_here_and_only_its_own_pages() {
     assert_eq!(server.change("POST /api/runs", "{}").0, 405);
 }
 
+/// All that is served, and one that is not.
+const ADDRESSES: [&str; 12] = [
+    "/",
+    "/run/latest",
+    "/api/runs",
+    "/api/runs/latest",
+    "/api/runs/latest/answer",
+    "/api/runs/latest/events",
+    "/api/compare?a=latest&b=latest",
+    "/api/rights",
+    "/api/services",
+    "/api/history?service=rust-axum&variant=current&contract=hello",
+    "/metrics",
+    "/nowhere",
+];
+
+/// Another user of the machine can set every header, but does not know the token.
+#[test]
+fn nothing_is_shown_or_changed_without_the_token() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    let server = Server::start(&path);
+    let other = Server::start(&path);
+    let (own, id) = (&server.address, sample::run().id);
+    assert!(server.token.len() >= 32 && server.token != other.token && server.cookie != other.cookie);
+    let port = own.rsplit(':').next().expect("a port");
+    let guesses = [
+        String::new(),
+        format!("Authorization: Bearer {}\r\n", other.token),
+        format!("Authorization: Bearer {}0\r\n", server.token),
+        "Authorization: Bearer \r\n".to_owned(),
+        format!("Cookie: prony-{port}={}\r\n", server.token),
+        format!(
+            "Cookie: prony-{port}={}\r\n",
+            other.cookie.split('=').nth(1).expect("a value")
+        ),
+    ];
+    let mut lines = vec![
+        format!("DELETE /api/runs/{id}"),
+        format!("PUT /api/runs/{id}/label"),
+    ];
+    for path in ADDRESSES {
+        lines.push(format!("GET {path}"));
+        let mark = if path.contains('?') { '&' } else { '?' };
+        lines.push(format!("GET {path}{mark}token={}", other.token));
+        // A program that knows it is answered.
+        if !path.ends_with("/events") {
+            let (head, _) = server.ask(&format!("GET {path}"), &server.bearer(), "");
+            assert_eq!(
+                status(&head),
+                if path == "/nowhere" { 404 } else { 200 },
+                "{path}"
+            );
+        }
+    }
+    for (line, guess) in lines
+        .iter()
+        .flat_map(|line| guesses.iter().map(move |guess| (line, guess)))
+    {
+        let more =
+            format!("Host: {own}\r\nOrigin: http://{own}\r\nContent-Type: application/json\r\n{guess}");
+        let (head, body) = server.ask(line, &more, "{\"label\":\"harmed\"}");
+        assert_eq!(status(&head), 401, "{line}: {guess}");
+        assert!(
+            head.contains("www-authenticate: bearer") && !head.contains("set-cookie"),
+            "{head}"
+        );
+        assert!(
+            !body.contains("sample") && body.contains("that `prony serve` printed"),
+            "{body}"
+        );
+    }
+    // Data is for pages and programs: an address of it with the token gives no cookie.
+    let (head, _) = server.ask(
+        &format!("GET /api/runs?token={}", server.token),
+        &server.host(),
+        "",
+    );
+    assert_eq!(status(&head), 401, "{head}");
+    assert_eq!(server.json("/api/runs")[0]["label"], Value::Null);
+}
+
+#[test]
+fn the_printed_address_gives_a_cookie_and_disappears() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(&filled(folder.path()));
+    let line = format!("GET /compare?a=x&token={}&b=y", server.token);
+    // As from a link in a terminal that is itself a page.
+    let more = format!("{}Sec-Fetch-Site: cross-site\r\n", server.host());
+    let (head, body) = server.ask(&line, &more, "");
+    assert_eq!(status(&head), 200, "{head}");
+    let cookie = head
+        .lines()
+        .find(|line| line.starts_with("set-cookie:"))
+        .expect("a cookie");
+    assert!(
+        cookie.ends_with("; path=/; httponly; samesite=strict"),
+        "{cookie}"
+    );
+    assert!(!cookie.contains(&server.token), "{cookie}");
+    assert!(
+        body.contains("content=\"0; url=/compare?a=x&amp;b=y\"") && !body.contains(&server.token),
+        "{body}"
+    );
+}
+
+#[test]
+fn a_program_uses_the_token_of_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, file) = (filled(folder.path()), folder.path().join("token"));
+    let arguments = ["--token-file", file.to_str().expect("text")];
+    let first = Server::with(&path, &arguments);
+    let token = std::fs::read_to_string(&file).expect("it was created");
+    assert_eq!(token.trim(), first.token);
+    drop(first);
+    let server = Server::with(&path, &arguments);
+    assert_eq!(server.token, token.trim());
+    let (head, body) = server.ask("GET /metrics", &server.bearer(), "");
+    assert!(status(&head) == 200 && body.contains("prony_"), "{head}\n{body}");
+    let id = sample::run().id;
+    let (head, _) = server.ask(&format!("DELETE /api/runs/{id}"), &server.bearer(), "");
+    assert_eq!(status(&head), 204, "a program has no origin");
+    std::fs::write(&file, "short").expect("writes");
+    let refused = made::prony(&path, &["serve", "--port", "0", "--token-file", "token"]);
+    let reason = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(2) && reason.contains("has no token"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn names_are_checked_wherever_it_listens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    for (listen, allowed, refused) in [
+        ("127.0.0.1", "localhost:1", "192.0.2.1:1"),
+        ("0.0.0.0", "192.0.2.1:1", "evil.example"),
+        ("127.0.0.1", "Bench.example:1", "evil.bench.example"),
+    ] {
+        let server = Server::with(&path, &["--listen", listen, "--allow-host", "bench.example"]);
+        let knows = format!("Authorization: Bearer {}\r\n", server.token);
+        let asked = |host: &str| {
+            status(
+                &server
+                    .ask("GET /api/runs", &format!("Host: {host}\r\n{knows}"), "")
+                    .0,
+            )
+        };
+        assert_eq!((asked(allowed), asked(refused)), (200, 403), "{listen}");
+    }
+    let wrong = made::prony(
+        &path,
+        &["serve", "--port", "0", "--allow-host", "http://bench.example"],
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
 #[test]
 fn beyond_loopback_it_only_shows() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -225,6 +422,13 @@ fn beyond_loopback_it_only_shows() {
     assert!(
         status == 405 && message.contains("is read-only"),
         "{status} {message}"
+    );
+    let bearer = server.bearer();
+    assert!(
+        server
+            .ask(&format!("DELETE /api/runs/{id}"), &bearer, "")
+            .0
+            .contains(" 405 ")
     );
     assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
 }
@@ -316,10 +520,7 @@ fn progress_of_a_run_is_streamed() {
     (run.started_at, run.ended_at) = (now.clone(), None);
     store.begin_run(&run).expect("begins");
     let server = Server::start(&path);
-    let head = format!(
-        "GET /api/runs/latest/events HTTP/1.1\r\nHost: {}\r\n\r\n",
-        server.address
-    );
+    let head = format!("GET /api/runs/latest/events HTTP/1.1\r\n{}\r\n", server.browser());
     let mut lines = BufReader::new(server.connect(&head))
         .lines()
         .map_while(Result::ok);

@@ -14,12 +14,14 @@ compile_error!(
 
 mod arithmetic;
 mod backing_service;
+pub mod bounded_json;
 mod environment;
 mod event;
 mod fingerprint;
 mod interleaved;
 mod recording;
 mod resources;
+mod run_name;
 mod trial;
 mod upgrade;
 mod verdict;
@@ -39,6 +41,7 @@ pub use recording::{
     Streams, UnexpectedReply, Usage, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
+pub use run_name::{RunNameError, check_run_name};
 pub use trial::{
     AfterLoad, CaseFailure, CheckMatrix, Classification, Exclusion, Fault, Measurement, RunRecord,
     ServiceCheck, ServiceId, ServiceInfo, SharedStart, Steadiness, TrialRecord, TrialStage, that_count,

@@ -1,5 +1,6 @@
 //! Errors of the store, with advice for the user.
 
+use prony_records::RunNameError;
 use rusqlite::ErrorCode;
 use std::path::PathBuf;
 
@@ -23,6 +24,10 @@ pub enum StoreError {
         .0.display()
     )]
     Outdated(PathBuf),
+    #[error("the store {} was written while it was read: repeat the import", .0.display())]
+    Changed(PathBuf),
+    #[error("cannot copy the store {} to read it: {source}; the copy is in $TMPDIR or /var/tmp", path.display())]
+    Copy { path: PathBuf, source: rusqlite::Error },
     #[error("{} is a database of another program: name a prony store with --store", .0.display())]
     Foreign(PathBuf),
     #[error("{} is not a prony store: name one with --store", .0.display())]
@@ -53,6 +58,14 @@ pub enum StoreError {
         which: String,
         reason: String,
     },
+    #[error("the {what} {which} cannot be kept: {reason}")]
+    TooLong {
+        what: &'static str,
+        which: String,
+        reason: String,
+    },
+    #[error(transparent)]
+    RunName(#[from] RunNameError),
     #[error("line {line} of the export cannot be imported: {reason}")]
     Import {
         /// From 1.

@@ -1,7 +1,7 @@
 //! Creates, finishes, labels, finds and deletes runs, and stores their progress.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
-use prony_records::{Phase, RunRecord, ServiceId, Warning, WorkerNow};
+use prony_records::{Phase, RunRecord, ServiceId, Warning, WorkerNow, check_run_name};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -24,17 +24,26 @@ pub struct RunEntry {
     /// Trials without a measurement, even after repetitions.
     pub excluded_trials: u32,
     pub label: Option<String>,
+    /// Whether it came from another store.
+    pub imported: bool,
 }
+
+/// The order of runs, the newest first. Runs of this store are in the order in which they began, whatever the clock said. Imported
+/// ones are older than all of them: what is imported never becomes `latest` while there are others. Among themselves their time
+/// decides, but none began after it was imported.
+const NEWEST_FIRST: &str = "imported_at IS NOT NULL, CASE WHEN imported_at IS NULL THEN sequence END DESC,
+    min(started_at, imported_at) DESC, sequence DESC";
 
 impl Store {
     /// Stores a new run. Trials may be appended to it from now on.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
+        check_run_name(&run.id)?;
         let record = to_json("run", run)?;
         let inserted = self
             .connection
             .execute(
-                "INSERT OR IGNORE INTO run (id, suite, started_at, ended_at, planned_trials, record)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT OR IGNORE INTO run (id, suite, started_at, ended_at, planned_trials, record, sequence)
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce(max(sequence), 0) + 1 FROM run",
                 params![
                     run.id,
                     run.suite,
@@ -73,6 +82,13 @@ impl Store {
             number += 1;
             run.id = format!("{wanted}-{number}");
         }
+    }
+
+    /// Marks a run as one that came from another store.
+    pub(crate) fn mark_as_imported(&self, run: &str) -> Result<(), StoreError> {
+        let mark = "UPDATE run SET imported_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE id = ?1";
+        let done = self.connection.execute(mark, [run]);
+        done.map(|_| ()).map_err(self.failed("import a run"))
     }
 
     fn has_run(&self, run: &str) -> Result<bool, StoreError> {
@@ -175,7 +191,7 @@ impl Store {
         }
     }
 
-    /// The run that started last.
+    /// The run that began last in this store; of a store with nothing but imported runs, the newest of those.
     pub fn latest_run(&self) -> Result<Option<RunRecord>, StoreError> {
         match self.runs()?.first() {
             Some(newest) => self.run(&newest.id).map(Some),
@@ -183,18 +199,18 @@ impl Store {
         }
     }
 
-    /// All runs, the newest first.
+    /// All runs, the newest first: those of this store, then imported ones.
     pub fn runs(&self) -> Result<Vec<RunEntry>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunEntry>> {
-            let mut statement = self.connection.prepare_cached(
+            let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT id, suite, started_at, ended_at, planned_trials,
                         (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id),
                         (SELECT count(DISTINCT place) FROM trial WHERE trial.run = run.id AND NOT EXISTS (
                             SELECT 1 FROM trial AS valid WHERE valid.run = trial.run
                                 AND valid.place = trial.place AND NOT valid.excluded)),
-                        (SELECT text FROM label WHERE label.run = run.id)
-                 FROM run ORDER BY started_at DESC, rowid DESC",
-            )?;
+                        (SELECT text FROM label WHERE label.run = run.id), imported_at IS NOT NULL
+                 FROM run ORDER BY {NEWEST_FIRST}",
+            ))?;
             statement
                 .query_map([], |row| {
                     Ok(RunEntry {
@@ -206,6 +222,7 @@ impl Store {
                         trials: row.get(5)?,
                         excluded_trials: row.get(6)?,
                         label: row.get(7)?,
+                        imported: row.get(8)?,
                     })
                 })?
                 .collect()

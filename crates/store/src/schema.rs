@@ -2,6 +2,7 @@
 
 use crate::StoreError;
 use crate::packing::pack;
+use prony_records::bounded_json;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use std::path::Path;
 
@@ -17,10 +18,11 @@ enum Step {
 }
 
 /// Migrations from schema N to N + 1, in order. Add a step; never change one that was released.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step::Sql(FIRST),
     Step::Rows(PACKED, pack_trials, PACKED_ALL),
     Step::Sql(LABELS),
+    Step::Sql(ORDER),
 ];
 
 const FIRST: &str = "
@@ -105,6 +107,16 @@ const LABELS: &str = "
     ) STRICT;
 ";
 
+/// The order of runs: a clock that ran ahead does not decide it. Runs of before keep the order of their times.
+const ORDER: &str = "
+    ALTER TABLE run ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE run ADD COLUMN imported_at TEXT;
+    UPDATE run SET sequence = ranked.sequence FROM (
+        SELECT id, row_number() OVER (ORDER BY started_at, rowid) AS sequence FROM run
+    ) AS ranked WHERE ranked.id = run.id;
+    DROP INDEX run_by_start;
+";
+
 fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut read = transaction.prepare("SELECT sequence, record FROM trial ORDER BY sequence")?;
     let mut write = transaction.prepare(
@@ -115,10 +127,10 @@ fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut rows = read.query([])?;
     while let Some(row) = rows.next()? {
         let (sequence, record): (i64, String) = (row.get(0)?, row.get(1)?);
-        let record = serde_json::from_str(&record).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
-        })?;
-        let packed = pack(record);
+        let refused =
+            |error| rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error);
+        let record = bounded_json::parse(record.as_bytes()).map_err(|error| refused(error.into()))?;
+        let packed = pack(record).map_err(|error| refused(error.into()))?;
         write.execute(params![sequence, packed.head, packed.series])?;
     }
     Ok(())
@@ -185,18 +197,15 @@ fn take(step: &Step, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     }
 }
 
-/// Checks that a store can be read without a migration: a reader without write access cannot migrate it.
-pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+/// Whether the store has the current schema. One of a later version or of another program is refused.
+pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     refuse_foreign(connection, path)?;
     let found = version(connection).map_err(|source| StoreError::Open {
         path: path.to_owned(),
         source,
     })?;
     refuse_newer(found, path)?;
-    if found < KNOWN {
-        return Err(StoreError::Outdated(path.to_owned()));
-    }
-    Ok(())
+    Ok(found == KNOWN)
 }
 
 fn refuse_newer(found: u32, path: &Path) -> Result<(), StoreError> {
@@ -216,10 +225,13 @@ fn write_protected() -> rusqlite::Error {
 }
 
 /// Prevents that a database of another program gets tables of prony. Early stores have no application ID, only their
-/// tables.
+/// tables. No store has views, triggers or virtual tables, which would run statements of the file's author.
 fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<bool> {
+        if number("SELECT count(*) FROM sqlite_master WHERE coalesce(rootpage, 0) = 0")? > 0 {
+            return Ok(true);
+        }
         let mark = number("PRAGMA application_id")?;
         if mark != 0 {
             return Ok(mark != i64::from(APPLICATION));

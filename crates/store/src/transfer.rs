@@ -4,12 +4,14 @@
 //! trial of the run before it, a check or a calibration. Records are copied unchanged: a version that does not know a
 //! key keeps it.
 
+use crate::trials::{LONGEST_RUN, PackedRow};
 use crate::{Store, StoreError, to_value};
-use prony_records::{CheckMatrix, RunRecord, TrialRecord};
+use prony_records::bounded_json::{self, LONGEST};
+use prony_records::{CheckMatrix, RunRecord, TrialRecord, check_run_name};
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read as _, Write};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ExportSummary {
@@ -34,19 +36,64 @@ pub struct ImportSummary {
 /// Key of the label in the exported record of a run. A version that does not know it still reads the run.
 const LABEL: &str = "label";
 
-/// A run with everything that belongs to it.
-#[derive(Debug, Default)]
+/// A run with everything that belongs to it, as small as the store keeps it.
+#[derive(Debug)]
 struct Block {
-    /// The record of the run, with its label.
-    run: Value,
-    trials: Vec<Value>,
+    run: RunRecord,
+    label: Option<String>,
+    trials: Vec<PackedRow>,
     /// Time and matrix of each check.
-    checks: Vec<(String, Value)>,
+    checks: Vec<(String, CheckMatrix)>,
+    /// Bytes of JSON of all of these.
+    length: u64,
+}
+
+impl Block {
+    /// `record` is that of the run, with its label.
+    fn new(record: &Value) -> Result<Self, StoreError> {
+        let run: RunRecord = read("run", "of the export", record)?;
+        check_run_name(&run.id)?;
+        Ok(Self {
+            run,
+            label: record[LABEL].as_str().map(str::to_owned),
+            trials: Vec::new(),
+            checks: Vec::new(),
+            length: 0,
+        })
+    }
+
+    fn add_trial(&mut self, record: Value) -> Result<(), StoreError> {
+        let trial: TrialRecord = read("trial", &self.run.id, &record)?;
+        let row = PackedRow::of(&trial, record)?;
+        self.grow(row.length())?;
+        self.trials.push(row);
+        Ok(())
+    }
+
+    fn add_check(&mut self, checked_at: String, record: &Value) -> Result<(), StoreError> {
+        let matrix: CheckMatrix = read("check matrix", &self.run.id, record)?;
+        self.grow(crate::to_json("check matrix", &matrix)?.len() as u64)?;
+        self.checks.push((checked_at, matrix));
+        Ok(())
+    }
+
+    /// Refuses a run that could not be read again: a run must fit into memory.
+    fn grow(&mut self, bytes: u64) -> Result<(), StoreError> {
+        self.length += bytes;
+        if self.length <= LONGEST_RUN {
+            return Ok(());
+        }
+        Err(StoreError::TooLong {
+            what: "run",
+            which: self.run.id.clone(),
+            reason: "it has more than 4 GiB as JSON".to_owned(),
+        })
+    }
 }
 
 impl Store {
     /// Writes the given runs, or all, with their trials and checks. If all are written, standalone checks and
-    /// calibrations follow. Takes the memory of one run.
+    /// calibrations follow. Takes the memory of one trial.
     pub fn export(
         &self,
         runs: Option<&[String]>,
@@ -64,14 +111,13 @@ impl Store {
         )?;
         let all: Vec<String> = self.runs()?.into_iter().rev().map(|run| run.id).collect();
         for run in runs.unwrap_or(&all) {
-            let block = self.block(run)?;
             exported.runs += 1;
-            exported.trials += block.trials.len() as u32;
-            put(out, &ExportLine::Run(block.run))?;
-            for trial in block.trials {
-                put(out, &ExportLine::Trial(trial))?;
-            }
-            for (checked_at, record) in block.checks {
+            put(out, &ExportLine::Run(self.labelled(run)?))?;
+            self.each_record(run, |trial| {
+                exported.trials += 1;
+                put(out, &ExportLine::Trial(trial))
+            })?;
+            for (checked_at, record) in self.checks(Some(run))? {
                 put(
                     out,
                     &ExportLine::Check {
@@ -125,29 +171,22 @@ impl Store {
         let mut imported = ImportSummary::default();
         let mut block: Option<Block> = None;
         let (mut number, mut ended) = (0, false);
-        let mut text = String::new();
+        let mut text = Vec::new();
         loop {
             text.clear();
-            let read = input.read_line(&mut text);
+            // One byte more than a record may have: then it is refused.
+            let read = input.take(LONGEST as u64 + 1).read_until(b'\n', &mut text);
             if read.map_err(|source| StoreError::Transfer { what: "read", source })? == 0 {
                 break;
             }
             number += 1;
             let line = line(&text, number)?;
             ended = matches!(line, ExportLine::End { .. });
-            let whole = match line {
-                ExportLine::Run(run) => block.replace(Block {
-                    run,
-                    ..Block::default()
-                }),
-                ExportLine::End { .. } => block.take(),
-                other => {
-                    self.take(other, &mut block)
-                        .map_err(|reason| at(number, reason))?;
-                    None
-                }
-            };
-            self.keep(whole, rename, &mut imported)
+            if matches!(line, ExportLine::Run(_) | ExportLine::End { .. }) {
+                self.keep(block.take(), rename, &mut imported)
+                    .map_err(|error| within(error, number))?;
+            }
+            self.take(line, number, &mut block)
                 .map_err(|error| within(error, number))?;
         }
         if ended {
@@ -160,36 +199,32 @@ impl Store {
         Err(at(number + 1, reason))
     }
 
-    /// Processes a line that does not end a run.
-    fn take(&self, line: ExportLine, block: &mut Option<Block>) -> Result<(), String> {
-        let kept = match line {
-            ExportLine::Trial(trial) => {
-                let block = block.as_mut().ok_or("a trial comes before any run")?;
-                block.trials.push(trial);
-                return Ok(());
-            }
+    fn take(&self, line: ExportLine, number: usize, block: &mut Option<Block>) -> Result<(), StoreError> {
+        let no_run = || at(number, "it comes before any run".to_owned());
+        match line {
+            ExportLine::Run(run) => *block = Some(Block::new(&run)?),
+            ExportLine::Trial(trial) => block.as_mut().ok_or_else(no_run)?.add_trial(trial)?,
             ExportLine::Check {
                 run: Some(_),
                 checked_at,
                 record,
-            } => {
-                let block = block.as_mut().ok_or("a check of a run comes before any run")?;
-                block.checks.push((checked_at, record));
-                return Ok(());
-            }
+            } => block
+                .as_mut()
+                .ok_or_else(no_run)?
+                .add_check(checked_at, &record)?,
             ExportLine::Check {
                 run: None,
                 checked_at,
                 record,
-            } => self.keep_check(&checked_at, &record),
+            } => self.keep_check(&checked_at, &record)?,
             ExportLine::Calibration {
                 machine,
                 calibrated_at,
                 record,
-            } => self.keep_calibration(&machine, &calibrated_at, &record),
-            ExportLine::Format { .. } | ExportLine::Run(_) | ExportLine::End { .. } => Ok(()),
-        };
-        kept.map_err(|error| error.to_string())
+            } => self.keep_calibration(&machine, &calibrated_at, &record)?,
+            ExportLine::Format { .. } | ExportLine::End { .. } => {}
+        }
+        Ok(())
     }
 
     /// Imports all runs of another store; [`Store::import`] does the same from a file.
@@ -207,16 +242,22 @@ impl Store {
         Ok(imported)
     }
 
-    fn block(&self, run: &str) -> Result<Block, StoreError> {
+    /// The record of a run, with its label.
+    fn labelled(&self, run: &str) -> Result<Value, StoreError> {
         let mut record = to_value("run", &self.run(run)?)?;
         if let (Some(label), Some(members)) = (self.label(run)?, record.as_object_mut()) {
             members.insert(LABEL.to_owned(), label.into());
         }
-        Ok(Block {
-            run: record,
-            trials: self.records(run)?,
-            checks: self.checks(Some(run))?,
-        })
+        Ok(record)
+    }
+
+    fn block(&self, run: &str) -> Result<Block, StoreError> {
+        let mut block = Block::new(&self.labelled(run)?)?;
+        self.each_record(run, |trial| block.add_trial(trial))?;
+        for (checked_at, record) in self.checks(Some(run))? {
+            block.add_check(checked_at, &record)?;
+        }
+        Ok(block)
     }
 
     /// Stores a run that was read completely.
@@ -226,19 +267,13 @@ impl Store {
         rename: bool,
         imported: &mut ImportSummary,
     ) -> Result<(), StoreError> {
-        let Some(block) = block else { return Ok(()) };
-        let mut run: RunRecord = read("run", "of the export", &block.run)?;
-        let trials: Vec<TrialRecord> = block
-            .trials
-            .iter()
-            .map(|trial| read("trial", &run.id, trial))
-            .collect::<Result<_, _>>()?;
-        let wanted = run.id.clone();
+        let Some(mut block) = block else { return Ok(()) };
+        let wanted = block.run.id.clone();
         for number in 1_u32.. {
             if number > 1 {
-                run.id = format!("{wanted}-{number}");
+                block.run.id = format!("{wanted}-{number}");
             }
-            match self.has(&run, &block.trials)? {
+            match self.has(&block)? {
                 None => break,
                 Some(true) => {
                     imported.known += 1;
@@ -251,36 +286,41 @@ impl Store {
                 Some(false) => {}
             }
         }
-        let transaction = self.connection.unchecked_transaction();
-        let transaction = transaction.map_err(self.failed("import a run"))?;
-        self.begin_run(&run)?;
-        if let Some(label) = block.run[LABEL].as_str() {
-            self.label_run(&run.id, label)?;
+        self.insert(&block)?;
+        imported.trials += block.trials.len() as u32;
+        if block.run.id != wanted {
+            imported.renamed.push((wanted, block.run.id.clone()));
         }
-        for (trial, record) in trials.iter().zip(block.trials) {
-            self.append_record(&run.id, trial, record)?;
-        }
-        for (checked_at, record) in block.checks {
-            let matrix: CheckMatrix = read("check matrix", &run.id, &record)?;
-            self.append_check_matrix(Some(&run.id), &checked_at, &matrix)?;
-        }
-        transaction.commit().map_err(self.failed("import a run"))?;
-        imported.trials += trials.len() as u32;
-        if run.id != wanted {
-            imported.renamed.push((wanted, run.id.clone()));
-        }
-        imported.runs.push(run.id);
+        imported.runs.push(block.run.id);
         Ok(())
     }
 
+    fn insert(&self, block: &Block) -> Result<(), StoreError> {
+        let run = &block.run.id;
+        let transaction = self.connection.unchecked_transaction();
+        let transaction = transaction.map_err(self.failed("import a run"))?;
+        self.begin_run(&block.run)?;
+        self.mark_as_imported(run)?;
+        if let Some(label) = &block.label {
+            self.label_run(run, label)?;
+        }
+        for trial in &block.trials {
+            self.append_packed(run, trial)?;
+        }
+        for (checked_at, matrix) in &block.checks {
+            self.append_check_matrix(Some(run), checked_at, matrix)?;
+        }
+        transaction.commit().map_err(self.failed("import a run"))
+    }
+
     /// Whether a run of this name exists and, if so, whether it is the same.
-    fn has(&self, run: &RunRecord, trials: &[Value]) -> Result<Option<bool>, StoreError> {
-        let known = match self.run(&run.id) {
+    fn has(&self, block: &Block) -> Result<Option<bool>, StoreError> {
+        let known = match self.run(&block.run.id) {
             Err(StoreError::NoSuchRun { .. }) => return Ok(None),
             known => known?,
         };
-        let same = to_value("run", &known)? == to_value("run", run)? && self.records(&run.id)? == trials;
-        Ok(Some(same))
+        let is_same = to_value("run", &known)? == to_value("run", &block.run)?;
+        Ok(Some(is_same && self.has_trials(&block.run.id, &block.trials)?))
     }
 
     fn checks(&self, run: Option<&str>) -> Result<Vec<(String, Value)>, StoreError> {
@@ -344,13 +384,13 @@ fn parse_stored(what: &'static str, text: &str) -> Result<Value, StoreError> {
     crate::from_json(what, "of the store", text)
 }
 
-/// Adds the line at which a run ended to the error for that run.
+/// Adds the line to an error of what the line says.
 fn within(error: StoreError, line: usize) -> StoreError {
     match error {
-        StoreError::Record { .. } => StoreError::Import {
-            line,
-            reason: format!("the run before it: {error}"),
-        },
+        StoreError::Record { .. }
+        | StoreError::TooLong { .. }
+        | StoreError::RunName(_)
+        | StoreError::Label { .. } => at(line, error.to_string()),
         other => other,
     }
 }
@@ -386,8 +426,8 @@ enum ExportLine {
 }
 
 /// Parses a line; the first one, and no other, names the format.
-fn line(text: &str, number: usize) -> Result<ExportLine, StoreError> {
-    let line: ExportLine = serde_json::from_str(text).map_err(|error| {
+fn line(text: &[u8], number: usize) -> Result<ExportLine, StoreError> {
+    let line: ExportLine = bounded_json::parse(text).map_err(|error| {
         at(
             number,
             format!("{error}; create an export with `prony store export`"),

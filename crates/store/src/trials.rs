@@ -1,6 +1,6 @@
 //! Trials, which are appended as they end and can be read at any time.
 
-use crate::packing::{self, UnpackError, pack};
+use crate::packing::{self, PackedTrial, UnpackError, pack};
 use crate::{Store, StoreError, to_value};
 use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
@@ -31,6 +31,11 @@ const HISTORY: &str = "
     WHERE service = ?1 AND variant IN (SELECT variant FROM names) AND contract = ?3
     ORDER BY sequence";
 
+/// Upper limit for the trials of a run together, bytes of JSON: commands read them at once.
+pub(crate) const LONGEST_RUN: u64 = 1 << 32;
+/// All trials of a run.
+const WHOLE_RUN: &str = "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence";
+
 /// A trial and its position in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
@@ -43,7 +48,7 @@ pub struct StoredTrial {
 impl Store {
     /// Appends a trial to an existing run; returns its number.
     pub fn append_trial(&self, run: &str, trial: &TrialRecord) -> Result<i64, StoreError> {
-        self.append_record(run, trial, to_value("trial", trial)?)
+        self.append_packed(run, &PackedRow::of(trial, to_value("trial", trial)?)?)
     }
 
     /// Appends a trial in the place of the one with this number, which goes: of a provisional trial only the last state counts. A
@@ -68,14 +73,7 @@ impl Store {
         Ok(())
     }
 
-    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
-    pub(crate) fn append_record(
-        &self,
-        run: &str,
-        trial: &TrialRecord,
-        record: Value,
-    ) -> Result<i64, StoreError> {
-        let packed = pack(record);
+    pub(crate) fn append_packed(&self, run: &str, row: &PackedRow) -> Result<i64, StoreError> {
         self.connection
             .execute(
                 "INSERT INTO trial
@@ -83,16 +81,16 @@ impl Store {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     run,
-                    trial.number,
-                    trial.round,
-                    trial.service.service,
-                    trial.service.variant,
-                    trial.contract,
-                    trial.workload,
-                    trial.started_at,
-                    trial.result.is_err(),
-                    packed.head,
-                    packed.series
+                    row.number,
+                    row.round,
+                    row.service.service,
+                    row.service.variant,
+                    row.contract,
+                    row.workload,
+                    row.started_at,
+                    row.excluded,
+                    row.packed.head,
+                    row.packed.series
                 ],
             )
             .map_err(self.failed("append a trial"))?;
@@ -110,50 +108,61 @@ impl Store {
         self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
             params![run, sequence],
-            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(RowReadError::from),
-        )?
-        .into_iter()
-        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
-        .collect()
+            unpacked,
+        )
     }
 
     /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most
     /// of the reading time, and only charts need them.
     pub fn heads(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
-        self.read_trials(
+        let trials = self.read_trials(
             "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
-        )?
-        .into_iter()
-        .map(|(sequence, run, record)| Ok(parse_trial(sequence, run, record)?.trial))
-        .collect()
+            head,
+        )?;
+        Ok(trials.into_iter().map(|stored| stored.trial).collect())
     }
 
     /// Every trial of a variant under a contract, over all runs, the oldest first, as [`Store::heads`] returns them. Trials under an
     /// earlier name of the variant, or under a later one, are included.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
-        self.read_trials(
-            HISTORY,
-            params![service.service, service.variant, contract],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
-        )?
-        .into_iter()
-        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
-        .collect()
+        self.read_trials(HISTORY, params![service.service, service.variant, contract], head)
     }
 
-    /// The stored JSON of the trials of a run.
-    pub(crate) fn records(&self, run: &str) -> Result<Vec<Value>, StoreError> {
-        let all = self.read_trials(
-            "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
-            params![run],
-            |row| {
-                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?)
-                    .map_err(RowReadError::from)
-            },
-        )?;
-        Ok(all.into_iter().map(|(_, _, record)| record).collect())
+    /// Gives the stored JSON of each trial of a run.
+    pub(crate) fn each_record(
+        &self,
+        run: &str,
+        mut take: impl FnMut(Value) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.each_row(WHOLE_RUN, params![run], |sequence, row| {
+            take(unpacked(row).map_err(|cause| self.unreadable(sequence, cause))?)
+        })
+    }
+
+    /// Whether a run has exactly these trials.
+    pub(crate) fn has_trials(&self, run: &str, trials: &[PackedRow]) -> Result<bool, StoreError> {
+        let (mut trials, mut same) = (trials.iter(), true);
+        self.each_row(WHOLE_RUN, params![run], |sequence, row| {
+            let unreadable = |cause| self.unreadable(sequence, cause);
+            let own = (
+                blob(row, 2).map_err(unreadable)?,
+                blob(row, 3).map_err(unreadable)?,
+            );
+            same = same
+                && match trials.next().map(|trial| &trial.packed) {
+                    None => false,
+                    Some(other) if own == (&other.head, &other.series) => true,
+                    // Another version may have packed it.
+                    Some(other) => {
+                        let other = packing::unpack(&other.head, &other.series);
+                        unpacked(row).map_err(unreadable)?
+                            == other.map_err(|cause| unreadable(cause.into()))?
+                    }
+                };
+            Ok(())
+        })?;
+        Ok(same && trials.next().is_none())
     }
 
     /// Every service that has trials in the store, with its contracts, in alphabetical order.
@@ -192,25 +201,106 @@ impl Store {
         query: &str,
         values: impl rusqlite::Params,
         unpack: impl Fn(&Row<'_>) -> Result<Value, RowReadError>,
-    ) -> Result<Vec<(i64, String, Value)>, StoreError> {
-        let failed = |source| self.failed("read the trials")(source);
-        let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
-        let mut rows = statement.query(values).map_err(failed)?;
+    ) -> Result<Vec<StoredTrial>, StoreError> {
         let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(failed)? {
-            let sequence: i64 = row.get(0).map_err(failed)?;
-            let record = unpack(row).map_err(|cause| match cause {
-                RowReadError::Statement(source) => failed(source),
-                RowReadError::Damaged(damaged) => StoreError::Damaged {
-                    what: "trial",
-                    which: sequence.to_string(),
-                    reason: damaged.to_string(),
-                },
-            })?;
-            found.push((sequence, row.get(1).map_err(failed)?, record));
-        }
+        self.each_row(query, values, |sequence, row| {
+            let unreadable = |cause| self.unreadable(sequence, cause);
+            let run = row.get(1).map_err(|error| unreadable(error.into()))?;
+            found.push(parse_trial(sequence, run, unpack(row).map_err(unreadable)?)?);
+            Ok(())
+        })?;
         Ok(found)
     }
+
+    /// Calls `take` with the number and the row of each trial. Trials of which a few bytes become many are refused.
+    fn each_row(
+        &self,
+        query: &str,
+        values: impl rusqlite::Params,
+        mut take: impl FnMut(i64, &Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |source| self.failed("read the trials")(source);
+        let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(values).map_err(failed)?;
+        let mut length = 0;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let sequence: i64 = row.get(0).map_err(failed)?;
+            for column in 2..columns {
+                let part = blob(row, column).map_err(|cause| self.unreadable(sequence, cause))?;
+                length += packing::length(part);
+            }
+            if length > LONGEST_RUN {
+                let reason = "it and the trials before it have more than 4 GiB".into();
+                return Err(self.unreadable(sequence, RowReadError::TooLong(reason)));
+            }
+            take(sequence, row)?;
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, sequence: i64, cause: RowReadError) -> StoreError {
+        let reason = match cause {
+            RowReadError::Statement(source) => return self.failed("read the trials")(source),
+            RowReadError::Damaged(damaged) => damaged.to_string(),
+            RowReadError::TooLong(reason) => reason,
+        };
+        StoreError::Damaged {
+            what: "trial",
+            which: sequence.to_string(),
+            reason,
+        }
+    }
+}
+
+/// The columns of a trial, with its record packed.
+#[derive(Debug)]
+pub(crate) struct PackedRow {
+    number: u32,
+    round: u32,
+    service: ServiceId,
+    contract: String,
+    workload: String,
+    started_at: String,
+    excluded: bool,
+    packed: PackedTrial,
+}
+
+impl PackedRow {
+    /// `record` is the JSON of the trial, with what it holds beyond the words of this version.
+    pub(crate) fn of(trial: &TrialRecord, record: Value) -> Result<Self, StoreError> {
+        Ok(Self {
+            number: trial.number,
+            round: trial.round,
+            service: trial.service.clone(),
+            contract: trial.contract.clone(),
+            workload: trial.workload.clone(),
+            started_at: trial.started_at.clone(),
+            excluded: trial.result.is_err(),
+            packed: pack(record).map_err(|error| StoreError::TooLong {
+                what: "trial",
+                which: trial.number.to_string(),
+                reason: error.to_string(),
+            })?,
+        })
+    }
+
+    /// Bytes of its record as JSON.
+    pub(crate) const fn length(&self) -> u64 {
+        self.packed.length
+    }
+}
+
+fn blob<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a [u8], RowReadError> {
+    Ok(row.get_ref(column)?.as_blob()?)
+}
+
+fn unpacked(row: &Row<'_>) -> Result<Value, RowReadError> {
+    Ok(packing::unpack(blob(row, 2)?, blob(row, 3)?)?)
+}
+
+fn head(row: &Row<'_>) -> Result<Value, RowReadError> {
+    Ok(packing::head(blob(row, 2)?)?)
 }
 
 fn parse_trial(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
@@ -226,6 +316,7 @@ fn parse_trial(sequence: i64, run: String, record: Value) -> Result<StoredTrial,
 enum RowReadError {
     Statement(rusqlite::Error),
     Damaged(UnpackError),
+    TooLong(String),
 }
 
 impl From<rusqlite::Error> for RowReadError {

@@ -136,7 +136,7 @@ fn a_run_that_was_continued_to_its_end_loses_the_budget_warning() {
 }
 
 #[test]
-fn runs_are_listed_newest_first_and_found_by_a_part() {
+fn runs_are_listed_in_the_order_in_which_they_began_and_found_by_a_part() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     assert_eq!(store.latest_run().expect("reads"), None);
@@ -144,10 +144,10 @@ fn runs_are_listed_newest_first_and_found_by_a_part() {
         .begin_run(&run("2026-11-20-hello", "2026-11-20T00:00:00Z"))
         .expect("begins");
     store
-        .begin_run(&run("2026-11-22-quick", "2026-11-22T00:00:00Z"))
+        .begin_run(&run("2026-11-21-quick", "2026-11-21T00:00:00Z"))
         .expect("begins");
     store
-        .begin_run(&run("2026-11-21-quick", "2026-11-21T00:00:00Z"))
+        .begin_run(&run("2026-11-22-quick", "2026-11-22T00:00:00Z"))
         .expect("begins");
     store
         .append_trial("2026-11-21-quick", &trial(0, "a"))
@@ -179,6 +179,68 @@ fn runs_are_listed_newest_first_and_found_by_a_part() {
         unknown.contains("`nowhere`") && unknown.contains("2026-11-22-quick"),
         "{unknown}"
     );
+}
+
+#[test]
+fn a_clock_that_ran_ahead_does_not_keep_a_run_the_latest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    for (id, time) in [("ahead", "2099-01-01T00:00:00Z"), ("now", "2026-11-21T00:00:00Z")] {
+        store.begin_run(&run(id, time)).expect("begins");
+        assert_eq!(store.find_run("latest").expect("finds"), id);
+    }
+    store.remove_run("now").expect("deletes");
+    store
+        .begin_run(&run("next", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    assert_eq!(store.latest_run().expect("reads").expect("a run").id, "next");
+}
+
+#[test]
+fn a_name_that_leads_out_of_its_folder_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    for id in ["../x", "/x", "a/../../x", "..", ".x", "latest", ""] {
+        let refused = store.begin_run(&run(id, "2026-11-21T00:00:00Z"));
+        assert!(
+            matches!(refused, Err(StoreError::RunName(_))),
+            "{id}: {refused:?}"
+        );
+    }
+    assert_eq!(store.runs().expect("lists"), []);
+}
+
+/// Views and triggers run statements of the file's author.
+#[test]
+fn a_store_with_statements_of_its_own_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, statement) in [
+        (
+            "view",
+            "DROP TABLE label; CREATE VIEW label AS SELECT id AS run, suite AS text FROM run",
+        ),
+        (
+            "trigger",
+            "CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM trial; END",
+        ),
+        ("table", "CREATE VIRTUAL TABLE t USING fts5(text)"),
+    ] {
+        let path = folder.path().join(name);
+        drop(Store::open(&path).expect("opens"));
+        let raw = rusqlite::Connection::open(&path).expect("opens");
+        raw.execute_batch(statement).expect("changes");
+        drop(raw);
+        for opened in [
+            Store::open(&path),
+            Store::open_existing(&path),
+            Store::open_copy(&path),
+        ] {
+            assert!(
+                matches!(opened, Err(StoreError::Foreign(_))),
+                "{name}: {opened:?}"
+            );
+        }
+    }
 }
 
 #[test]

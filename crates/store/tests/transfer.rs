@@ -3,15 +3,18 @@
 use prony_records::{Coverage, Measurement, Responses, RunRecord, TrialRecord};
 use prony_store::{Store, StoreError};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Stores as earlier versions wrote them. Schema 1 has trials as JSON, 2 and 3 have trials of format 2. The last store has the
 /// current schema and format: what is packed today must always be readable.
-const KEPT: [(&str, &str); 4] = [
+const KEPT: [(&str, &str); 5] = [
     ("1", include_str!("fixtures/schema-1.sql")),
     ("2", include_str!("fixtures/schema-2.sql")),
     ("3", include_str!("fixtures/schema-3.sql")),
     ("3, format 3", include_str!("fixtures/schema-3-format-3.sql")),
+    ("4, format 3", include_str!("fixtures/schema-4-format-3.sql")),
 ];
 /// The same runs as an export.
 const EXPORT: &str = include_str!("fixtures/export-1.jsonl");
@@ -144,7 +147,7 @@ fn old_records_are_known_to_cover_survivors_only() {
 #[test]
 fn a_store_of_today_is_not_written_by_opening_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = made(folder.path(), "store.db", KEPT[3].1);
+    let path = made(folder.path(), "store.db", KEPT[4].1);
     let version = || {
         let database = rusqlite::Connection::open(&path).expect("opens");
         let number = |what: &str| {
@@ -295,4 +298,158 @@ fn an_incomplete_export_is_reported_and_its_complete_runs_are_imported() {
         assert!(error.to_string().contains(wanted), "{wanted}: {error}");
         assert_eq!(all(&store).len(), runs, "{wanted}");
     }
+}
+
+/// The bytes of every file in a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| (path.clone(), std::fs::read(path).expect("a file")))
+        .collect()
+}
+
+#[test]
+fn a_store_is_copied_without_writing_anything_beside_it() {
+    for (schema, statements) in KEPT {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = made(folder.path(), "a store?.db", statements);
+        let database = rusqlite::Connection::open(&path).expect("opens");
+        let mode = "PRAGMA journal_mode = WAL";
+        database.query_row(mode, [], |_| Ok(())).expect("has a log");
+        drop(database);
+        let before = files(folder.path());
+        assert_eq!(before.len(), 1);
+        let copy = Store::open_copy(&path).expect("is copied");
+        assert!(is_same(&exported(&copy), EXPORT), "schema {schema}");
+        drop(copy);
+        assert!(files(folder.path()) == before, "schema {schema}");
+    }
+}
+
+#[test]
+fn a_store_is_copied_with_what_only_its_log_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let writer = Store::open(&path).expect("opens");
+    let run = writer
+        .import(&mut EXPORT.as_bytes(), false)
+        .expect("imports")
+        .runs;
+    let trial = writer.trials(&run[0]).expect("reads")[0].clone();
+    writer.append_trial(&run[0], &trial).expect("appends");
+    let main = std::fs::read(&path).expect("a file");
+    let copy = Store::open_copy(&path).expect("is copied");
+    assert_eq!(exported(&copy), exported(&writer));
+    assert!(std::fs::read(&path).expect("a file") == main);
+    writer.append_trial(&run[0], &trial).expect("goes on");
+    assert_ne!(exported(&copy), exported(&writer), "it is a copy");
+}
+
+#[test]
+fn a_store_of_a_newer_prony_is_not_copied() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let newer = format!("{}\nPRAGMA user_version = 99;", KEPT[0].1);
+    let path = made(folder.path(), "store.db", &newer);
+    let before = files(folder.path());
+    let refused = Store::open_copy(&path).expect_err("is newer").to_string();
+    assert!(
+        refused.contains("schema 99") && refused.contains("use a newer prony"),
+        "{refused}"
+    );
+    assert!(files(folder.path()) == before);
+}
+
+#[test]
+fn imported_runs_are_older_than_those_of_the_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    let own = store.import(&mut EXPORT.as_bytes(), false).expect("imports").runs;
+    let ahead = EXPORT
+        .replace(&format!("\"{}\"", own[0]), "\"ahead\"")
+        .replace("\"started_at\":\"20", "\"started_at\":\"2099-");
+    let latest = || store.find_run("latest").expect("finds");
+    // Without others, the time decides.
+    assert_eq!(latest(), own[1]);
+    let imported = store.import(&mut ahead.as_bytes(), true).expect("imports").runs;
+    assert_eq!((imported.len(), imported[0].as_str()), (2, "ahead"));
+    let mut local = store.run(&own[0]).expect("reads");
+    (local.id, local.started_at) = ("local".to_owned(), "2001-01-01T00:00:00Z".to_owned());
+    store.begin_run(&local).expect("begins");
+    assert_eq!(latest(), "local");
+    store
+        .import(&mut EXPORT.replace(&own[0], "other").as_bytes(), true)
+        .expect("imports");
+    assert_eq!(latest(), "local");
+    let imported: Vec<bool> = store
+        .runs()
+        .expect("lists")
+        .iter()
+        .map(|run| run.imported)
+        .collect();
+    assert_eq!(
+        (imported[0], imported[1..].iter().all(|&imported| imported)),
+        (false, true)
+    );
+}
+
+#[test]
+fn an_import_with_a_name_that_leads_out_of_its_folder_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    let own = store.import(&mut EXPORT.as_bytes(), false).expect("imports").runs;
+    for id in ["../../../escaped/x", "/tmp/x", "..", "latest", "a\\u0000b"] {
+        let export = EXPORT.replace(&format!("\"{}\"", own[0]), &format!("\"{id}\""));
+        assert_ne!(export, EXPORT);
+        let refused = store
+            .import(&mut export.as_bytes(), true)
+            .expect_err("is refused")
+            .to_string();
+        assert!(
+            refused.contains("line 2 of the export") && refused.contains("cannot be the name of a run"),
+            "{refused}"
+        );
+    }
+    // The same from a store that was made with such a name.
+    let path = folder.path().join("other.db");
+    drop(
+        Store::open(&path)
+            .and_then(|other| other.import(&mut EXPORT.as_bytes(), false))
+            .expect("imports"),
+    );
+    let database = rusqlite::Connection::open(&path).expect("opens");
+    let rename = "UPDATE run SET record = json_set(record, '$.id', '../x') WHERE id = ?1";
+    assert_eq!(database.execute(rename, [&own[0]]).expect("changes"), 1);
+    drop(database);
+    let other = Store::open_copy(&path).expect("is copied");
+    let refused = store.merge(&other, true).expect_err("is refused");
+    assert!(matches!(refused, StoreError::RunName(_)), "{refused}");
+    assert_eq!(store.runs().expect("lists").len(), 2);
+}
+
+#[test]
+fn lines_and_records_of_an_import_have_bounds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    // A line that never ends.
+    let first = EXPORT.lines().next().expect("a line").to_owned() + "\n";
+    let endless = first.as_bytes().chain(std::io::repeat(b' '));
+    let refused = store
+        .import(&mut BufReader::new(endless), false)
+        .expect_err("is refused")
+        .to_string();
+    assert!(
+        refused.contains("line 2") && refused.contains("256 MiB"),
+        "{refused}"
+    );
+    // A few bytes that would take much memory.
+    let many = format!("{first}{{\"run\":[{}0]}}\n", "{},".repeat(4 << 20));
+    let refused = store
+        .import(&mut many.as_bytes(), false)
+        .expect_err("is refused")
+        .to_string();
+    assert!(
+        refused.contains("line 2") && refused.contains("2 GiB of memory"),
+        "{refused}"
+    );
 }

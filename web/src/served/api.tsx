@@ -14,6 +14,8 @@ export interface ListedRun {
   excluded_trials: number;
   running: boolean;
   label: string | null;
+  /** Whether it came from another store. */
+  imported?: boolean;
   /** Services and workloads on one line. */
   compared?: string | null;
 }

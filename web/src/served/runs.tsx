@@ -57,7 +57,7 @@ function RunTable(props: { runs: ListedRun[]; permissions: Permissions; changed:
             <tr key={run.id}>
               <th scope="row">
                 <a href={runPath(run.id)}>{run.label ?? run.id}</a>
-                <span class="about">{[run.label && run.id, run.suite, run.compared].filter(Boolean).join(" · ")}</span>
+                <span class="about">{[run.label && run.id, run.suite, run.compared, run.imported && "imported"].filter(Boolean).join(" · ")}</span>
                 <Finding answer={findings.get(run.id)} />
                 {props.permissions.change && <Manage run={run} changed={props.changed} />}
               </th>

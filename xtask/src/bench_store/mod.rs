@@ -387,14 +387,16 @@ fn history(shell: &Shell, prony: &Path, store: &Path, runs: u64) -> Result<Durat
     let server = Server(child);
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line)?;
-    let address: Value = serde_json::from_str(&line).context("the address of the page")?;
-    let address = address["url"].as_str().context("the page has no address")?;
+    let said: Value = serde_json::from_str(&line).context("the address of the page")?;
+    let address = said["url"].as_str().context("the page has no address")?;
     let address = address.trim_end_matches('/');
+    let token = said["token"].as_str().context("the page has no token")?;
+    let token = format!("Authorization: Bearer {token}");
     let url = format!("{address}/api/history?service=service-3&variant=current&contract=contract-2");
     let read = || {
         let history = cmd!(
             shell,
-            "curl --silent --show-error --fail --noproxy * --max-time 300 {url}"
+            "curl --silent --show-error --fail --noproxy * --max-time 300 --header {token} {url}"
         );
         Ok(history.quiet().read()?)
     };

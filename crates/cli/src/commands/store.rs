@@ -27,7 +27,8 @@ Examples:
 
 An export is JSON Lines: the first line has the version of the format, which later versions of prony can read. Importing twice is
 harmless: a run that is already in the store is skipped. A run whose name belongs to a different run in the store is skipped and
-reported, and the exit code is 3; with --rename it is stored under a new name.")]
+reported, and the exit code is 3; with --rename it is stored under a new name. An imported run never becomes `latest` while the store
+has runs of its own. Another store is only read, even if it has to be upgraded for that.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: StoreCommand,
@@ -147,8 +148,8 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
         let read_so_far = (&mut input).take(DATABASE.len() as u64).read_to_end(&mut begin);
         read_so_far.with_context(|| format!("cannot read {}", file.display()))?;
         if begin == DATABASE {
-            let other = Store::open_existing(file).map_err(usage)?;
-            store.open()?.merge(&other, rename)?
+            let other = Store::open_copy(file).map_err(usage)?;
+            store.open()?.merge(&other, rename).map_err(usage)?
         } else {
             let input = std::io::Cursor::new(begin).chain(input);
             read(&store.open()?, &mut BufReader::new(input), rename)?

@@ -1,14 +1,10 @@
 //! A compact encoding of histograms, for sending them between machines and for keeping many at once.
 
 use super::Histogram;
+use super::buckets::{BUCKETS, highest_of, index_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-/// Buckets per power of two: the number in an `HdrHistogram` with three significant digits.
-const HALF: u64 = 1024;
-/// Number of buckets up to the one of the longest duration, one hour, which is below 2 × 1024 × 2^31 ns.
-const BUCKETS: u64 = 33 * HALF;
 
 /// Initial capacity: an interval seldom needs more bytes.
 const USUAL: usize = 4096;
@@ -181,18 +177,6 @@ impl Default for CompactSum {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// The index of the bucket of a duration.
-const fn index_of(ns: u64) -> u64 {
-    let octave = (ns | (2 * HALF - 1)).ilog2() as u64 + 1 - (2 * HALF).ilog2() as u64;
-    octave * HALF + (ns >> octave)
-}
-
-/// The longest duration of a bucket.
-const fn highest_of(index: u64) -> u64 {
-    let octave = (index / HALF).saturating_sub(1);
-    ((index - octave * HALF + 1) << octave) - 1
 }
 
 /// Decodes buckets. Stops at the end of the bytes or at an invalid one.

@@ -1,5 +1,6 @@
 //! The result of a generator: the JSON object of `prony load --json`.
 
+mod buckets;
 mod compact;
 mod connections;
 mod histogram;

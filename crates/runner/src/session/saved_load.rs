@@ -8,7 +8,9 @@ use crate::start_time::now;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::secrets::{MASK, is_secret, mask_path};
 use prony_load::{Job, Part, Target, Template, WarmUp, Workload};
-use prony_records::{Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, TrialRecord};
+use prony_records::{
+    Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, TrialRecord, check_run_name,
+};
 use prony_store::{RunLock, Store};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -37,7 +39,7 @@ impl<'a> ReservedRun<'a> {
     /// Finds the place. A name that keeps something else is refused.
     pub fn begin(store: &'a Store, name: &str, job: &Job) -> Result<Self, CommandError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        if name.is_empty() || name == "latest" || !name.chars().all(plain) {
+        if check_run_name(name).is_err() || !name.chars().all(plain) {
             return Err(CommandError::Input(format!(
                 "`{name}` is no name to keep a load by: use letters, digits, `-`, `_` and `.`, as in `before`"
             )));

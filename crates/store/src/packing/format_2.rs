@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use lzma_rust2::LzmaReader;
+use prony_records::bounded_json::{self, LONGEST, MOST_MEMORY, OBJECT, VALUE};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::io::{Read as _, Write as _};
@@ -39,24 +40,38 @@ struct Series<'a> {
 
 /// `part` has no format byte.
 pub(super) fn head(part: &[u8]) -> Result<Value, UnpackError> {
-    rows(serde_json::from_slice(&decompress(part)?).map_err(UnpackError::new)?)
+    let mut room = MOST_MEMORY;
+    rows(
+        bounded_json::parse(&decompress(part)?).map_err(UnpackError::new)?,
+        &mut room,
+    )
+}
+
+/// Bytes of the result that a part declares.
+pub(super) fn length(part: &[u8]) -> Option<usize> {
+    let length = part.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*length) as usize)
 }
 
 /// The series by their path in the record. `part` has no format byte.
 pub(super) fn series(part: &[u8]) -> Result<Map<String, Value>, UnpackError> {
     let bytes = decompress(part)?;
     let series: Series<'_> = postcard::from_bytes(&bytes).map_err(UnpackError::new)?;
-    let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(UnpackError::new)?;
+    let tables: Map<String, Value> =
+        bounded_json::parse(series.tables.as_bytes()).map_err(UnpackError::new)?;
+    let mut room = MOST_MEMORY;
     let histograms = series.histograms.into_iter().map(histogram);
     let histograms: Vec<String> = histograms.collect::<Result<_, _>>()?;
     let restore = |(path, table): (String, Value)| {
         let value = match table.as_u64() {
             // A number is the index of a histogram.
             Some(index) => {
-                let text = histograms.get(index as usize).cloned();
-                Value::String(text.ok_or_else(|| UnpackError::new("a histogram is missing"))?)
+                let text = histograms.get(index as usize);
+                let text = text.ok_or_else(|| UnpackError::new("a histogram is missing"))?;
+                take(&mut room, text.len() as u64)?;
+                Value::String(text.clone())
             }
-            None => rows(table)?,
+            None => rows(table, &mut room)?,
         };
         Ok((path, value))
     };
@@ -66,16 +81,13 @@ pub(super) fn series(part: &[u8]) -> Result<Map<String, Value>, UnpackError> {
 /// Expects the length of the result (u32, little endian) before the compressed data. Takes no more memory than the result
 /// and the window, whatever the bytes say.
 fn decompress(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
-    let (length, rest) = part
-        .split_first_chunk::<4>()
-        .ok_or_else(|| UnpackError::new("it is truncated"))?;
-    let length = u32::from_le_bytes(*length);
-    if length as usize > super::MOST {
+    let length = length(part).ok_or_else(|| UnpackError::new("it is truncated"))?;
+    if length > LONGEST {
         return Err(UnpackError::new("it is too long"));
     }
     let mut out = Vec::new();
     if length > 0 {
-        let reader = LzmaReader::new(rest, length.into(), 0, 0, 0, WINDOW, Some(DICTIONARY));
+        let reader = LzmaReader::new(&part[4..], length as u64, 0, 0, 0, WINDOW, Some(DICTIONARY));
         let mut reader = reader.map_err(UnpackError::new)?;
         // Makes truncated data an error.
         reader.set_relaxed_end_condition(false);
@@ -84,30 +96,40 @@ fn decompress(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
     Ok(out)
 }
 
+/// Takes the memory of what is restored, bytes, out of the room that is left: a few bytes can become many rows, and one
+/// histogram can be that of many operations.
+fn take(room: &mut u64, bytes: u64) -> Result<(), UnpackError> {
+    let left = room
+        .checked_sub(bytes)
+        .ok_or_else(|| UnpackError::new("it is too long"))?;
+    *room = left;
+    Ok(())
+}
+
 /// The value with each table as a list of objects.
-fn rows(value: Value) -> Result<Value, UnpackError> {
+fn rows(value: Value, room: &mut u64) -> Result<Value, UnpackError> {
     match value {
         Value::Array(list) => {
-            let list = list.into_iter().map(rows);
+            let list = list.into_iter().map(|value| rows(value, room));
             list.collect::<Result<_, _>>().map(Value::Array)
         }
         Value::Object(mut map) => {
             if let Some(columns) = map.remove(TABLE) {
-                return table(columns);
+                return table(columns, room);
             }
             let map = match map.remove(PLAIN) {
                 Some(Value::Object(plain)) => plain,
                 Some(_) => return Err(UnpackError::new("a plain value is not an object")),
                 None => map,
             };
-            let inner = map.into_iter().map(|(key, value)| Ok((key, rows(value)?)));
+            let inner = map.into_iter().map(|(key, value)| Ok((key, rows(value, room)?)));
             inner.collect::<Result<_, _>>().map(Value::Object)
         }
         other => Ok(other),
     }
 }
 
-fn table(columns: Value) -> Result<Value, UnpackError> {
+fn table(columns: Value, room: &mut u64) -> Result<Value, UnpackError> {
     let Value::Object(columns) = columns else {
         return Err(UnpackError::new("a table is not an object"));
     };
@@ -117,6 +139,7 @@ fn table(columns: Value) -> Result<Value, UnpackError> {
             return Err(UnpackError::new(format!("the column {marked} is not a list")));
         };
         if table.is_empty() {
+            take(room, OBJECT.saturating_mul(column.len() as u64))?;
             table.resize_with(column.len(), Map::new);
         }
         if table.len() != column.len() {
@@ -129,6 +152,8 @@ fn table(columns: Value) -> Result<Value, UnpackError> {
             Some(name) => (true, name),
             None => (false, marked.strip_prefix(VALUES).unwrap_or(&marked)),
         };
+        let each = VALUE + name.len() as u64;
+        take(room, each.saturating_mul(column.len() as u64))?;
         for (row, value) in table.iter_mut().zip(column) {
             let value = if differences {
                 let step = value
@@ -137,7 +162,7 @@ fn table(columns: Value) -> Result<Value, UnpackError> {
                 sum = sum.wrapping_add(step);
                 sum.into()
             } else {
-                rows(value)?
+                rows(value, room)?
             };
             row.insert(name.to_owned(), value);
         }
@@ -207,7 +232,19 @@ mod tests {
             { "a": i64::MIN, "~": { "~": 2 }, "=b": {} },
             { "a": i64::MAX, "~": null, "=b": "t" },
         ]);
-        assert_eq!(rows(stored).expect("a table"), expected);
+        assert_eq!(rows(stored, &mut MOST_MEMORY.clone()).expect("a table"), expected);
+    }
+
+    /// A table has the name of a column once, and each row has it.
+    #[test]
+    fn few_bytes_do_not_become_many() {
+        for (name, rows) in [("x".repeat(1 << 16), 1 << 16), ("x".to_owned(), 1 << 22)] {
+            let stored = json!({ "~": { format!("={name}"): vec![0; rows] } });
+            let error = super::rows(stored, &mut MOST_MEMORY.clone())
+                .expect_err("too much")
+                .to_string();
+            assert!(error.contains("too long"), "{error}");
+        }
     }
 
     #[test]

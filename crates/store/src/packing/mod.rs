@@ -5,6 +5,7 @@
 
 mod format_2;
 
+use prony_records::bounded_json::{self, LONGEST};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
@@ -18,8 +19,8 @@ const FORMAT: u8 = 3;
 const DICTIONARY: &[u8] = include_bytes!("dictionary-3.bin");
 /// Higher levels save 1 % more and take twice as long. May change at any time.
 const LEVEL: i32 = 15;
-/// Upper limit for the size of a part, bytes.
-const MOST: usize = 1 << 28;
+/// What an export adds to a record on a line, at most, bytes.
+const ENVELOPE: usize = 64;
 /// Keys of tables that only charts need.
 const SERIES: [&str; 3] = ["intervals", "samples", "warm_up_samples"];
 /// Key of a histogram in text form.
@@ -36,6 +37,8 @@ pub(crate) struct PackedTrial {
     pub(crate) head: Vec<u8>,
     /// Intervals, samples and histograms.
     pub(crate) series: Vec<u8>,
+    /// Bytes of JSON of both.
+    pub(crate) length: u64,
 }
 
 /// Bytes that are not a packed trial.
@@ -50,26 +53,41 @@ impl UnpackError {
     }
 }
 
+/// A record that is too long to be read again, from the store or from an export.
+#[derive(Debug, thiserror::Error)]
+#[error("it has {0} bytes as JSON, and a store accepts 256 MiB: measure for a shorter time")]
+pub(crate) struct TooLong(usize);
+
 /// Takes about 2 ms, mostly to find repetitions.
-pub(crate) fn pack(mut record: Value) -> PackedTrial {
+pub(crate) fn pack(mut record: Value) -> Result<PackedTrial, TooLong> {
     let mut taken = Map::new();
     take_series(&mut record, &mut String::new(), &mut taken);
+    let head = record.to_string();
     let series = if taken.is_empty() {
-        Vec::new()
+        String::new()
     } else {
-        part(&Value::Object(taken))
+        Value::Object(taken).to_string()
     };
-    PackedTrial {
-        head: part(&record),
-        series,
+    let length = head.len() + series.len();
+    if length > LONGEST - ENVELOPE {
+        return Err(TooLong(length));
     }
+    Ok(PackedTrial {
+        head: part(&head),
+        series: if series.is_empty() {
+            Vec::new()
+        } else {
+            part(&series)
+        },
+        length: length as u64,
+    })
 }
 
-fn part(value: &Value) -> Vec<u8> {
+fn part(json: &str) -> Vec<u8> {
     let compressed = || {
         let mut compressor = Compressor::with_prepared_dictionary(&ENCODER)?;
         compressor.include_checksum(true)?;
-        compressor.compress(value.to_string().as_bytes())
+        compressor.compress(json.as_bytes())
     };
     let compressed = compressed().expect("invariant: compression in memory does not fail");
     [&[FORMAT], &compressed[..]].concat()
@@ -79,7 +97,7 @@ fn part(value: &Value) -> Vec<u8> {
 pub(crate) fn head(bytes: &[u8]) -> Result<Value, UnpackError> {
     match format(bytes)? {
         (format_2::FORMAT, part) => format_2::head(part),
-        (_, part) => json(part),
+        (_, part) => parse(part),
     }
 }
 
@@ -91,7 +109,7 @@ pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> 
     }
     let series: Map<String, Value> = match format(series)? {
         (format_2::FORMAT, part) => format_2::series(part)?,
-        (_, part) => json(part)?,
+        (_, part) => parse(part)?,
     };
     for (path, value) in series {
         *record
@@ -113,15 +131,25 @@ fn format(part: &[u8]) -> Result<(u8, &[u8]), UnpackError> {
     }
 }
 
-fn json<T: DeserializeOwned>(part: &[u8]) -> Result<T, UnpackError> {
+/// Bytes of JSON that a part declares.
+pub(crate) fn length(part: &[u8]) -> u64 {
+    let declared = match format(part) {
+        Ok((format_2::FORMAT, part)) => format_2::length(part),
+        Ok((_, part)) => Decompressor::upper_bound(part),
+        Err(_) => None,
+    };
+    declared.unwrap_or_default() as u64
+}
+
+fn parse<T: DeserializeOwned>(part: &[u8]) -> Result<T, UnpackError> {
     // Checked first, since it is allocated at once.
     let size = Decompressor::upper_bound(part)
-        .filter(|&size| size <= MOST)
+        .filter(|&size| size <= LONGEST)
         .ok_or_else(|| UnpackError::new("it is truncated or too long"))?;
     let decompressed = Decompressor::with_prepared_dictionary(&DECODER)
         .and_then(|mut decompressor| decompressor.decompress(part, size))
         .map_err(UnpackError::new)?;
-    serde_json::from_slice(&decompressed).map_err(UnpackError::new)
+    bounded_json::parse(&decompressed).map_err(UnpackError::new)
 }
 
 /// Moves the series out of a record into `taken`, by their path.
@@ -195,7 +223,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost() {
-        let packed = pack(record());
+        let packed = pack(record()).expect("short");
         let read = unpack(&packed.head, &packed.series).expect("own bytes");
         assert_eq!(read, record());
         let json = record().to_string().len();
@@ -205,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_head_is_a_record_without_its_series() {
-        let head = head(&pack(record()).head).expect("own bytes");
+        let head = head(&pack(record()).expect("short").head).expect("own bytes");
         let recording = &head["result"]["Ok"]["recording"];
         assert_eq!(
             (&recording["histogram"], &recording["intervals"]),
@@ -213,14 +241,24 @@ mod tests {
         );
         assert_eq!(head["load"], record()["load"]);
         let failed = json!({ "place": 0, "result": { "Err": { "reason": "r" } } });
-        let packed = pack(failed.clone());
+        let packed = pack(failed.clone()).expect("short");
         assert!(packed.series.is_empty());
         assert_eq!(unpack(&packed.head, &packed.series).expect("own bytes"), failed);
     }
 
     #[test]
+    fn what_could_not_be_read_again_is_not_packed() {
+        let error = pack(json!({ "log": "x".repeat(LONGEST) }))
+            .expect_err("too long")
+            .to_string();
+        assert!(error.contains("256 MiB"), "{error}");
+        let packed = pack(record()).expect("short");
+        assert_eq!(packed.length, length(&packed.head) + length(&packed.series));
+    }
+
+    #[test]
     fn damaged_bytes_are_told() {
-        let packed = pack(record());
+        let packed = pack(record()).expect("short");
         let mut flipped = packed.clone();
         let middle = flipped.series.len() / 2;
         flipped.series[middle] ^= 1;

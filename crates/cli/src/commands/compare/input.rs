@@ -3,7 +3,7 @@
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
 use prony_statistics::{
     BaselineHistory, ChangePoint, Group, Metric, Quantity, RunConditions, Summary, change_points, generators,
@@ -74,13 +74,9 @@ impl CompareSide {
     }
 
     fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let read = serde_json::from_str(&text).and_then(|mut report| {
-            upgrade(&mut report);
-            serde_json::from_value::<ReportExport>(report)
-        });
-        let exported = read.map_err(|error| {
+        let mut report = reporting::read_report(path)?;
+        upgrade(&mut report);
+        let exported = serde_json::from_value::<ReportExport>(report).map_err(|error| {
             bad_input(anyhow!(
                 "{} is not a prony report ({error}): write one with `prony report --format json`",
                 path.display()
@@ -164,13 +160,13 @@ impl CompareSide {
         confidence: f64,
     ) -> anyhow::Result<Vec<History>> {
         let store = store.open_existing()?;
+        let mut entries = store.runs()?;
+        entries.retain(|entry| entry.suite == self.suite && entry.trials > 0);
+        // Changes are looked for over time, also between runs of this store and imported ones.
+        entries.reverse();
+        entries.sort_by(|left, right| left.started_at.cmp(&right.started_at));
         let mut runs = Vec::new();
-        for entry in store
-            .runs()?
-            .into_iter()
-            .rev()
-            .filter(|entry| entry.suite == self.suite && entry.trials > 0)
-        {
+        for entry in entries {
             let run = store.run(&entry.id)?;
             // The trials are read only if everything else matches.
             let known = RunConditions {

@@ -270,6 +270,7 @@ fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
         "planned",
         "excluded",
         "label",
+        "imported",
     ];
     let path = store.path()?;
     if !path.is_file() {
@@ -285,6 +286,7 @@ fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
             json!(run.planned_trials),
             json!(run.excluded_trials),
             json!(run.label),
+            json!(run.imported),
         ]
     });
     Ok((headings, rows.collect()))

@@ -129,8 +129,7 @@ impl ReportFormat {
 
 /// Writes the formats that are files, and prints their path.
 fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let usual =
-        || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
+    let usual = || reporting::reports_folder(&Checkout::find()?, &report.run);
     let place = match (&args.out, args.format) {
         (Some(out), ReportFormat::Html) => reporting::file(out, ReportFormat::Html.file()),
         (Some(out), _) => reporting::folder(out)?.to_owned(),

@@ -103,9 +103,7 @@ impl SiteOutput<'_> {
     }
 
     fn of_file(&mut self, file: &Path) -> anyhow::Result<()> {
-        let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let report = serde_json::from_slice(&text).map_err(anyhow::Error::from);
-        let read = report.and_then(|report| Ok(SiteRun::read(report)?));
+        let read = reporting::read_report(file).and_then(|report| Ok(SiteRun::read(report)?));
         let read = read.with_context(|| format!("cannot show {}", file.display()));
         self.add(read.map_err(bad_input)?)
     }

@@ -181,10 +181,10 @@ fn conclude(
     catalogue: &Catalogue,
 ) -> anyhow::Result<Exit> {
     let report = reporting::report(store, &record.id, &ReportContext::read()?)?;
-    let folder = args
-        .out
-        .clone()
-        .unwrap_or_else(|| checkout.state().join("reports").join(&record.id));
+    let folder = match &args.out {
+        Some(out) => out.clone(),
+        None => reporting::reports_folder(checkout, &record.id)?,
+    };
     let page = reporting::write_all(&report, reporting::folder(&folder)?)?;
     let format = if args.json { Format::Json } else { Format::Terminal };
     print(render(&report, format, reporting::look())?.trim_end())?;

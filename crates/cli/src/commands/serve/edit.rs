@@ -1,6 +1,6 @@
 //! The two changes that a page may make: it may label a run, and delete it from the store.
 //!
-//! Only pages of this server may do so, and only if it listens on loopback: `guard` ensures this. Here a run must be named in
+//! Only pages of this server and programs that know the token may do so, and only if it listens on loopback: `guard` ensures this. Here a run must be named in
 //! full, never by a part of its name.
 
 use super::State as Shared;

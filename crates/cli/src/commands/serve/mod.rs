@@ -1,43 +1,63 @@
 //! `prony serve`: serves the live page and the history from the store.
 //!
-//! The page is that of the report, but it asks this server for its data. Only `change` writes, and no text of a service is
-//! ever sent as HTML: data is sent as JSON, with a policy that lets the page run only its own script.
+//! The page is that of the report, but it asks this server for its data. Only `edit` writes, and no text of a service is
+//! ever sent as HTML: data is sent as JSON, with a policy that lets the page run only its own script. Every request must prove that
+//! it comes from someone who knows the token: see `guard`.
 
 mod api;
 mod compare;
 mod edit;
 mod guard;
 mod history;
+mod hosts;
 mod live;
 mod metrics;
 mod run_line;
 mod run_summary;
+mod token;
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::http_server::HttpServer;
-use crate::output::{address_said, print_verbatim};
+use crate::output::print_verbatim;
 use crate::reporting::ReportContext;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use axum::routing::{get, put};
+use guard::Guard;
+use hosts::{AllowedHosts, HostName};
 use prony_report::Report;
 use prony_store::Store;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use token::Token;
 
 /// Show runs, a run in progress and their history in the browser
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony serve
+  prony serve --token-file token
+  curl -H \"Authorization: Bearer $(cat token)\" http://127.0.0.1:4400/api/runs
+
+Open the address that is printed: it has a token, without which nothing is shown. Programs send the token as a header. Each start has a
+new token, unless a file has it.")]
 pub(crate) struct Args {
-    /// Address to listen on; beyond loopback everyone who can reach it can read the runs, but no run can be labelled or deleted
+    /// Address to listen on; beyond loopback no run can be labelled or deleted, and the token is not encrypted on its way
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
     /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 4400)]
     port: u16,
-    /// Print the listening address as JSON
+    /// File with the token, 32 or more letters and digits; created if it does not exist
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Further name by which the server is reached, as of a proxy; repeat for several
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<HostName>,
+    /// Print the listening address and the token as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,21 +87,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         answers: Mutex::default(),
         newest: Mutex::default(),
     });
+    let token = match &args.token_file {
+        Some(path) => Token::of_file(path)?,
+        None => Token::random(),
+    };
     let address = SocketAddr::new(args.listen, args.port);
     let server = HttpServer::bind(address).map_err(|error| {
         bad_input(anyhow!(
             "cannot listen on {address}: {error}; choose another port with --port, or a free one with --port 0"
         ))
     })?;
-    print_verbatim(&address_said(&format!("http://{}/", server.address()), args.json))?;
+    let url = format!("http://{}/", server.address());
+    // The token is there to be seen.
+    print_verbatim(&if args.json {
+        serde_json::json!({ "schema": prony_records::SCHEMA, "url": url, "token": token.reveal() })
+            .to_string()
+    } else {
+        format!("{url}?token={}", token.reveal())
+    })?;
+    let hosts = AllowedHosts::new(args.listen, args.allow_host.clone());
+    let guard = Guard::new(hosts, token, state.may_change);
     server
-        .serve_until_ctrl_c(routes(state))
+        .serve_until_ctrl_c(routes(state, guard))
         .context("the server failed")?;
     Ok(Exit::Fine)
 }
 
-fn routes(state: Arc<State>) -> Router {
-    let only_local = state.may_change;
+fn routes(state: Arc<State>, guard: Guard) -> Router {
     let pages = [
         "/",
         "/run/{run}",
@@ -102,8 +134,9 @@ fn routes(state: Arc<State>) -> Router {
         .route("/api/services", get(api::services))
         .route("/api/history", get(history::history))
         .route("/metrics", get(metrics::metrics))
-        .layer(axum::middleware::from_fn(move |request, next| {
-            guard::guard(only_local, request, next)
-        }))
+        .layer(axum::middleware::from_fn_with_state(
+            Arc::new(guard),
+            guard::guard,
+        ))
         .with_state(state)
 }
