@@ -1,12 +1,13 @@
 //! `prony new contract`: drafts from every kind of source, checked against a running server.
 
-use crate::common::CommandOutput;
+use crate::common::{CommandOutput, signal, until};
 use crate::schemas;
 use axum::extract::{Json, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
@@ -336,4 +337,147 @@ fn nothing_half_written_stays() {
         "{bad:?}"
     );
     assert_eq!(project.contracts(), ["mine"]);
+}
+
+/// Address space of a draft, KiB: the program alone takes a third of it.
+const ADDRESS_SPACE: u64 = 1_500_000;
+
+/// Small files that ask for endless values, with what the draft or the error says. Without a limit, each takes all memory or all
+/// time that there is.
+#[test]
+fn a_small_file_cannot_take_all_memory() {
+    let body = |schema: &str, rest: &str| {
+        format!(
+            "openapi: 3.1.0\ninfo: {{title: a}}\npaths:\n  /b: {{get: {{responses: {{'200': {{}}}}}}}}\n  /a:\n    post:\n      requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}\n      responses: {{'200': {{}}}}\n{rest}"
+        )
+    };
+    let schemas = (0..26).fold("components:\n  schemas:\n".to_owned(), |text, level| {
+        let below = format!("{{$ref: '#/components/schemas/S{}'}}", level + 1);
+        text + &format!(
+            "    S{level}: {{type: object, required: [a, b], properties: {{a: {below}, b: {below}}}}}\n"
+        )
+    }) + "    S26: {type: string}\n";
+    let lists = (0..6).fold("{type: string}".to_owned(), |items, _| {
+        format!("{{type: array, minItems: 100, items: {items}}}")
+    });
+    let laughs = (1..30).fold("a0: &a0 lol\n".to_owned(), |text, level| {
+        let below = format!("*a{}, ", level - 1).repeat(10);
+        text + &format!("a{level}: &a{level} [{below}]\n")
+    });
+    let cut = "the sample of its request is cut here";
+    for (source, file, text, code, said) in [
+        (
+            "--openapi",
+            "exponential.yaml",
+            body("{$ref: '#/components/schemas/S0'}", &schemas),
+            0,
+            cut,
+        ),
+        ("--openapi", "lists.yaml", body(&lists, ""), 0, cut),
+        (
+            "--openapi",
+            "letters.yaml",
+            body("{type: string, minLength: 1000000000}", ""),
+            0,
+            cut,
+        ),
+        (
+            "--openapi",
+            "laughs.yaml",
+            laughs,
+            2,
+            "anchors and aliases repeat more than 16 MiB",
+        ),
+        (
+            "--openapi",
+            "deep.yaml",
+            "[".repeat(1_000_000),
+            2,
+            "deep.yaml:1: not JSON: recursion limit",
+        ),
+        (
+            "--openapi",
+            "nested.yaml",
+            format!("a: {}", "[".repeat(1_000_000)),
+            2,
+            "nested.yaml:1: nested deeper",
+        ),
+        (
+            "--har",
+            "deep.har",
+            "{\"log\":".repeat(1_000_000),
+            2,
+            "deep.har:1: not JSON: recursion limit",
+        ),
+        (
+            "--postman",
+            "deep.json",
+            "{\"item\":[".repeat(1_000_000),
+            2,
+            "deep.json:1: not JSON: recursion limit",
+        ),
+        (
+            "--har",
+            "/dev/zero",
+            String::new(),
+            2,
+            "/dev/zero: it is larger than 128 MiB",
+        ),
+    ] {
+        let project = Project::new();
+        if !file.starts_with('/') {
+            project.write(file, &text);
+        }
+        let limited = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" new contract mine {source} {file}");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &limited, env!("CARGO_BIN_EXE_prony")])
+            .current_dir(project.0.path())
+            .env("XDG_CACHE_HOME", project.0.path().join("cache"));
+        let ended = CommandOutput::of(&shell.output().expect("sh"));
+        assert_eq!(ended.code, Some(code), "{file}: {ended:?}");
+        if code == 0 {
+            let written = project.0.path().join("contracts/mine/contract.toml");
+            let written = std::fs::read_to_string(written).expect("a contract");
+            let line = written
+                .lines()
+                .find(|line| line.contains(said))
+                .unwrap_or_default();
+            assert!(line.contains(&format!("{file}:")), "{file}: {line}");
+            assert!(written.contains("http = \"GET /b\""), "{file}");
+        } else {
+            assert!(ended.err.contains(said), "{file}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_draft_can_be_interrupted() {
+    let project = Project::new();
+    let pipe = project.0.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut child = prony
+            .args(["new", "contract", "mine", "--openapi", "pipe"])
+            .current_dir(project.0.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("prony starts");
+        // Opens once the other side reads, and never writes.
+        let _writer = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&pipe)
+            .expect("a reader");
+        signal(&child, name);
+        until("prony has ended", || child.try_wait().expect("a child").is_some());
+        assert_eq!(child.wait().expect("a child").signal(), Some(number));
+    }
+    assert!(project.contracts().is_empty());
 }

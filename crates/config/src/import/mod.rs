@@ -12,6 +12,7 @@ mod message;
 mod openapi;
 mod postman;
 mod replies;
+mod size;
 mod write;
 
 pub use curl::{from_curl, from_nothing, from_url};
