@@ -250,6 +250,15 @@ impl SourceToml {
         })
     }
 
+    /// The number of values that a case sends.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::List(values) => values.len() as u64,
+            Self::Range(low, high) => (high - low).saturating_add(1),
+            _ => 1,
+        }
+    }
+
     /// The values that a case sends: all of a list or range, or one draw from a random source.
     pub(crate) fn values(&self, draw: &mut ValueGenerator<'_>) -> Vec<Value> {
         match self {

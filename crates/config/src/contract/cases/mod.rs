@@ -84,6 +84,8 @@ pub struct Exchange {
 const CHUNK: usize = 37;
 /// Connections of a case that is delivered over many.
 const CONNECTIONS: usize = 32;
+/// The most requests of a case: values and repetitions are written in few letters.
+pub(crate) const MOST_REQUESTS: usize = 20_000;
 
 impl Contract {
     /// Every case of a check over a protocol, starting with the valid calls of every operation. The same seed always gives the
@@ -268,6 +270,15 @@ impl Contract {
                     own: own.map_or(&nothing, |own| &own.with),
                 };
                 exchanges.extend(call.exchanges(protocol, &mut draw, &scope)?);
+                if exchanges.len() > MOST_REQUESTS {
+                    let name = &written.name;
+                    let message = format!(
+                        "case \"{}\" has more than {MOST_REQUESTS} requests",
+                        name.get_ref()
+                    );
+                    let help = "give fewer calls or values, or lower `times`";
+                    return Err(self.file.invalid_with(name.span(), message, help));
+                }
                 so_far.extend(call.captured_names().map(str::to_owned));
             }
         }
