@@ -130,6 +130,7 @@ mod tests {
             packages: std::collections::BTreeMap::new(),
             install: None,
             needs: Vec::new(),
+            is_own: false,
         }
     }
 
