@@ -251,7 +251,7 @@ impl Runner<'_> {
             .env("GITHUB_REPOSITORY", "someone/something")
             .env("GITHUB_RUN_ID", RUN.to_string())
             .env("RUNNER_TEMP", temp.path());
-        for (name, value) in step["env"].as_object().expect("variables") {
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
             command.env(name, filled(value.as_str().expect("text"), &known));
         }
         CommandOutput::of(&command.output().expect("bash is needed"))
@@ -289,7 +289,7 @@ impl Runner<'_> {
             .env_remove("PRONY_STORE")
             .env_remove("GITHUB_TOKEN")
             .stdin(Stdio::null());
-        for (name, value) in step["env"].as_object().expect("variables") {
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
             command.env(name, filled(value.as_str().expect("text"), known));
         }
         CommandOutput::of(&command.output().expect("bash is needed"))

@@ -101,7 +101,7 @@ fn commands_of_a_project_run_only_on_request() {
     assert!(text.contains("→ prony doctor --run-probes"), "{text}");
     let json = checkout.prony(&["doctor", "toys", "--json"]).json();
     assert_eq!(
-        json["services"][0]["missing"][0], "Flux compiler was not looked for",
+        json["services"][0]["missing"][1], "Flux compiler was not looked for",
         "{json}"
     );
     assert_eq!(json["services"][0]["build"], Value::Null, "{json}");

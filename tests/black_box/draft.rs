@@ -400,7 +400,7 @@ fn a_small_file_cannot_take_all_memory() {
             "nested.yaml",
             format!("a: {}", "[".repeat(1_000_000)),
             2,
-            "nested.yaml:1: nested deeper",
+            "nested.yaml:1: not YAML: recursion limit",
         ),
         (
             "--har",

@@ -12,6 +12,9 @@ const LONGEST: usize = 16 * 1024;
 /// The longest URL, bytes. Servers accept less.
 const LONGEST_URL: usize = 16 * 1024;
 
+/// The most headers of a request. Servers accept fewer.
+const MOST_HEADERS: usize = 200;
+
 /// A recorded request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CapturedRequest {
@@ -102,6 +105,12 @@ pub(crate) fn operation(
         if SECRET.contains(&lower.as_str()) {
             let remark = format!("`{name}` contains a secret: replace it before you share this file.");
             operation.remarks.push(remark);
+        }
+        if operation.headers.len() == MOST_HEADERS {
+            let remark =
+                format!("Headers from `{name}` on are left out: a request has at most {MOST_HEADERS}.");
+            operation.remarks.push(remark);
+            break;
         }
         operation.headers.push((name.clone(), value.clone()));
     }

@@ -163,13 +163,15 @@ impl<'a> CollectionReader<'a> {
             headers: self.headers(request),
             ..CapturedRequest::default()
         };
+        let left_out = |why: String| {
+            let place = self.document.place(&pointer);
+            format!("{place}: `{name}` is left out: {why}")
+        };
         match self.body(request, &mut sent.headers) {
             Ok(body) => sent.body = body,
             Err(why) => {
-                let place = self.document.place(&pointer);
-                self.draft
-                    .remarks
-                    .push(format!("{place}: `{name}` is left out: {why}"));
+                let remark = left_out(why);
+                self.draft.remarks.push(remark);
                 return Ok(());
             }
         }
@@ -177,8 +179,14 @@ impl<'a> CollectionReader<'a> {
         // Variables without a value get a marker that is valid in a URL until they become placeholders.
         let mut unknown = Vec::new();
         sent.url = self.address(url, request, &mut unknown);
-        let (_, target) =
-            parts(&sent.url).map_err(|why| self.document.invalid(&pointer, format!("`{name}`: {why}")))?;
+        let target = match parts(&sent.url) {
+            Ok((_, target)) => target,
+            Err(why) => {
+                let remark = left_out(why);
+                self.draft.remarks.push(remark);
+                return Ok(());
+            }
+        };
         let from = format!("{}, `{name}`", self.document.place(&pointer));
         let mut made = operation(&mut self.names, from, (&sent, &target));
         made.name = self.names.take(name);

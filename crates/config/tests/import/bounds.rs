@@ -189,9 +189,43 @@ fn references_and_names_are_followed_in_linear_time() {
 }
 
 #[test]
+fn paths_and_parameters_have_a_limit() {
+    let parameters = |count: usize| {
+        let all = (0..count).map(|number| format!("{{name: p{number}, in: query, example: 1}}"));
+        format!("[{}]", all.collect::<Vec<_>>().join(", "))
+    };
+    let text = format!(
+        "openapi: 3.1.0\npaths:\n  /few/{{a}}/{{a}}/{{b: {{get: {{parameters: {}}}}}\n  /many: {{get: {{parameters: {}}}}}\n  ? /{}\n  : {{get: {{}}}}\n",
+        parameters(200),
+        parameters(201),
+        "{a}".repeat(10_000)
+    );
+    let draft = draft_of(from_openapi, &text.replace("{b:", "%7Bb:")).expect("a draft");
+    assert_eq!(draft.operations.len(), 1);
+    assert!(
+        draft.operations[0].path.starts_with("/few/{a}/{a}/%7Bb?p0=1&"),
+        "{}",
+        draft.operations[0].path
+    );
+    assert!(
+        draft.remarks[0].contains("more than 200 parameters"),
+        "{:?}",
+        draft.remarks
+    );
+    assert!(
+        draft.remarks[1].contains("its path has more than 16384 bytes"),
+        "{:?}",
+        draft.remarks
+    );
+}
+
+#[test]
 fn variables_of_a_collection_are_filled_within_a_limit() {
     let variables: Vec<Value> = (0..60)
         .map(|level| json!({ "key": format!("v{level:02}"), "value": format!("x{{{{v{0:02}}}}}{{{{v{0:02}}}}}", level + 1) }))
+        .collect();
+    let many: Vec<Value> = (0..50_000)
+        .map(|number| json!({ "key": format!("x{number}"), "value": "" }))
         .collect();
     let header = "{{a!}}{{a?}}{{a*}}".repeat(20_000);
     let collection = json!({
@@ -199,14 +233,27 @@ fn variables_of_a_collection_are_filled_within_a_limit() {
         "item": [
             { "name": "many", "request": { "url": "http://a/{{v00}}" } },
             { "name": "places", "request": { "url": "http://a/", "header": [{ "key": "x", "value": header }] } },
+            { "name": "headers", "request": { "url": "http://a/", "header": many } },
             { "name": "right", "request": { "url": "http://a/{{v59}}", "header": [{ "key": "y", "value": "{{none}}" }] } },
         ]
     });
-    let draft = draft_of(from_postman, &collection.to_string()).map_err(|error| error.to_string());
-    match draft {
-        Ok(draft) => assert!(draft.operations.iter().any(|one| one.name == "places")),
-        Err(error) => assert!(error.contains("a URL of more than 16384 bytes"), "{error}"),
-    }
+    let draft = draft_of(from_postman, &collection.to_string()).expect("a draft");
+    let names: Vec<&str> = draft.operations.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["places", "headers", "right"]);
+    assert!(
+        draft.remarks[0].contains("`many` is left out: `http://a/xx"),
+        "{:?}",
+        draft.remarks
+    );
+    assert!(
+        draft.remarks[0].contains("a URL of more than 16384 bytes"),
+        "{:?}",
+        draft.remarks
+    );
+    let headers = &draft.operations[1];
+    assert_eq!(headers.headers.len(), 200);
+    assert!(headers.remarks[0].contains("`x200`"), "{:?}", headers.remarks);
+    assert_eq!(draft.operations[2].headers[0].1, "{none}");
 }
 
 /// TOML is read down to a depth, so that a draft must not be deeper.

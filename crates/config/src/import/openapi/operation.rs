@@ -13,6 +13,9 @@ use url::Url;
 /// The longest path, bytes, which is also that of a URL in recordings.
 const LONGEST_PATH: usize = 16 * 1024;
 
+/// The most parameters of an operation.
+const MOST_PARAMETERS: usize = 200;
+
 /// The position of an operation.
 pub(super) struct OperationLocation<'a> {
     pub(super) pointer: &'a str,
@@ -56,6 +59,9 @@ pub(super) fn read<'a>(
         ..Operation::default()
     };
     let parameters = parameters(description, operation, place)?;
+    if parameters.len() > MOST_PARAMETERS {
+        return Ok(Err(format!("it has more than {MOST_PARAMETERS} parameters")));
+    }
     sampler.begin();
     request::parameters(sampler, &parameters, &mut made)?;
     if made.path.len() > LONGEST_PATH {
@@ -128,7 +134,8 @@ fn parameters<'a>(
         let list = holder
             .and_then(|holder| holder.get("parameters"))
             .and_then(Value::as_array);
-        for (number, parameter) in list.into_iter().flatten().enumerate() {
+        let list = list.into_iter().flatten().take(MOST_PARAMETERS + 1);
+        for (number, parameter) in list.enumerate() {
             let here = step(&step(at, "parameters"), &number.to_string());
             let (parameter, _) = description.resolved(parameter, &here)?;
             let same = |known: &Parameter<'_>| {

@@ -6,6 +6,7 @@ use crate::import::document::step;
 use crate::import::draft::{is_json, media_type, percent_encoded};
 use crate::import::{Body, DraftError, Operation};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The separator between the parts of a form; no sample contains this text.
@@ -122,18 +123,23 @@ pub(super) fn parameters<'a>(
 
 /// Placeholders of the path that the description does not define also get a value.
 fn finish_path(made: &mut Operation) {
-    while let Some((_, rest)) = made.path.clone().split_once('{') {
-        let name = rest.split('}').next().unwrap_or_default().to_owned();
-        let place = made.place(&name, "1");
-        made.path = made.path.replace(&format!("{{{name}}}"), &marked(&place));
-        made.remarks.push(format!(
-            "`{name}` of the path is not described: check whether \"1\" is a valid value."
-        ));
-        if !rest.contains('}') {
+    let path = std::mem::take(&mut made.path);
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    let (mut out, mut rest) = (String::new(), path.as_str());
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else {
             break;
-        }
+        };
+        let place = known.entry(name).or_insert_with(|| {
+            made.remarks.push(format!(
+                "`{name}` of the path is not described: check whether \"1\" is a valid value."
+            ));
+            marked(&made.place(name, "1"))
+        });
+        out = out + before + place;
+        rest = after;
     }
-    let path = made.path.replace('{', "%7B").replace('}', "%7D");
+    let path = (out + rest).replace('{', "%7B").replace('}', "%7D");
     made.path = path.replace(MARKS[0], "{").replace(MARKS[1], "}");
 }
 
