@@ -103,12 +103,12 @@ impl Names {
     }
 
     /// This name, or one that is like it and not taken.
-    pub(crate) fn unique(&mut self, wished: &str) -> String {
-        let mut name = wished.to_owned();
+    pub(crate) fn unique(&mut self, base: &str) -> String {
+        let mut name = base.to_owned();
         while self.0.contains_key(&name) {
-            let number = self.0.entry(wished.to_owned()).or_insert(1);
+            let number = self.0.entry(base.to_owned()).or_insert(1);
             *number += 1;
-            name = format!("{wished}_{number}");
+            name = format!("{base}_{number}");
         }
         self.0.insert(name.clone(), 1);
         name

@@ -2,9 +2,10 @@
 
 use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
-use crate::contract::cases::MOST_REQUESTS;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{DrawnSource, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
+use crate::contract::source::{
+    DrawnSource, MOST_REQUESTS, RowTable, SourceToml, ValueGenerator, stand_in, text_of,
+};
 use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
 use crate::format::template::mentioned;

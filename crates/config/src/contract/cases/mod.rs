@@ -10,7 +10,7 @@ pub use single::SingleCall;
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
-use crate::contract::source::{SourceToml, ValueGenerator, text_of};
+use crate::contract::source::{MOST_REQUESTS, SourceToml, ValueGenerator, text_of};
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
 use crate::format::Spanned;
@@ -84,8 +84,6 @@ pub struct Exchange {
 const CHUNK: usize = 37;
 /// Connections of a case that is delivered over many.
 const CONNECTIONS: usize = 32;
-/// The most requests of a case: values and repetitions are written in few letters.
-pub(crate) const MOST_REQUESTS: usize = 20_000;
 
 impl Contract {
     /// Every case of a check over a protocol, starting with the valid calls of every operation. The same seed always gives the

@@ -63,7 +63,7 @@ pub(super) struct Schemas<'a> {
     used: Names,
     /// Pointers of schemas that have a name and are not converted yet.
     open: Vec<String>,
-    /// A schema within another is part of both, so that a file can describe more than it contains.
+    /// A file can describe more than it contains: a schema within another is part of both.
     room: Room,
     /// The first schema that has no room.
     cut: Option<String>,
@@ -121,7 +121,7 @@ impl<'a> Schemas<'a> {
         }
         let remark = self.cut.map(|pointer| {
             format!(
-                "{}: from here on, schemas of replies are left out, so that these allow any value: a draft has at most {} MiB of them",
+                "{}: from here on, schemas of replies are left out, and any value is valid: a draft has at most {} MiB of them",
                 self.description.document.place(&pointer),
                 LARGEST >> 20
             )
