@@ -342,15 +342,15 @@ fn nothing_half_written_stays() {
 /// Address space of a draft, KiB: the program alone takes a third of it.
 const ADDRESS_SPACE: u64 = 1_500_000;
 
-/// Small files that ask for endless values, with what the draft or the error says. Without a limit, each takes all memory or all
-/// time that there is.
-#[test]
-fn a_small_file_cannot_take_all_memory() {
-    let body = |schema: &str, rest: &str| {
-        format!(
-            "openapi: 3.1.0\ninfo: {{title: a}}\npaths:\n  /b: {{get: {{responses: {{'200': {{}}}}}}}}\n  /a:\n    post:\n      requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}\n      responses: {{'200': {{}}}}\n{rest}"
-        )
-    };
+/// An OpenAPI description of a GET, and of a POST whose body has this schema.
+fn with_body(schema: &str, rest: &str) -> String {
+    format!(
+        "openapi: 3.1.0\ninfo: {{title: a}}\npaths:\n  /b: {{get: {{responses: {{'200': {{}}}}}}}}\n  /a:\n    post:\n      requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}\n      responses: {{'200': {{}}}}\n{rest}"
+    )
+}
+
+/// Descriptions of endless values.
+fn endless() -> [(&'static str, String); 3] {
     let schemas = (0..26).fold("components:\n  schemas:\n".to_owned(), |text, level| {
         let below = format!("{{$ref: '#/components/schemas/S{}'}}", level + 1);
         text + &format!(
@@ -360,94 +360,96 @@ fn a_small_file_cannot_take_all_memory() {
     let lists = (0..6).fold("{type: string}".to_owned(), |items, _| {
         format!("{{type: array, minItems: 100, items: {items}}}")
     });
+    [
+        (
+            "exponential.yaml",
+            with_body("{$ref: '#/components/schemas/S0'}", &schemas),
+        ),
+        ("lists.yaml", with_body(&lists, "")),
+        (
+            "letters.yaml",
+            with_body("{type: string, minLength: 1000000000}", ""),
+        ),
+    ]
+}
+
+/// Runs `prony new contract mine` with a file, in little memory.
+fn drafted_in_little_memory(project: &Project, source: &str, (file, text): (&str, &str)) -> CommandOutput {
+    if !file.starts_with('/') {
+        project.write(file, text);
+    }
+    let limited = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" new contract mine {source} {file}");
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &limited, env!("CARGO_BIN_EXE_prony")])
+        .current_dir(project.0.path())
+        .env("XDG_CACHE_HOME", project.0.path().join("cache"));
+    CommandOutput::of(&shell.output().expect("sh"))
+}
+
+/// Without a limit, each of these files takes all memory or all time that there is.
+#[test]
+fn a_small_file_cannot_take_all_memory() {
+    for (file, text) in endless() {
+        let project = Project::new();
+        let ended = drafted_in_little_memory(&project, "--openapi", (file, &text));
+        assert_eq!(ended.code, Some(0), "{file}: {ended:?}");
+        let written = project.0.path().join("contracts/mine/contract.toml");
+        let written = std::fs::read_to_string(written).expect("a contract");
+        let mut lines = written.lines();
+        let remark = lines.find(|line| line.contains("the sample of its request is cut here"));
+        assert!(
+            remark.is_some_and(|line| line.contains(&format!("{file}:"))),
+            "{file}: {remark:?}"
+        );
+        assert!(written.contains("http = \"GET /b\""), "{file}");
+    }
     let laughs = (1..30).fold("a0: &a0 lol\n".to_owned(), |text, level| {
         let below = format!("*a{}, ", level - 1).repeat(10);
         text + &format!("a{level}: &a{level} [{below}]\n")
     });
-    let cut = "the sample of its request is cut here";
-    for (source, file, text, code, said) in [
-        (
-            "--openapi",
-            "exponential.yaml",
-            body("{$ref: '#/components/schemas/S0'}", &schemas),
-            0,
-            cut,
-        ),
-        ("--openapi", "lists.yaml", body(&lists, ""), 0, cut),
-        (
-            "--openapi",
-            "letters.yaml",
-            body("{type: string, minLength: 1000000000}", ""),
-            0,
-            cut,
-        ),
+    let deep = |open: &str| open.repeat(1_000_000);
+    for (source, file, text, said) in [
         (
             "--openapi",
             "laughs.yaml",
             laughs,
-            2,
             "anchors and aliases repeat more than 16 MiB",
         ),
         (
             "--openapi",
             "deep.yaml",
-            "[".repeat(1_000_000),
-            2,
+            deep("["),
             "deep.yaml:1: not JSON: recursion limit",
         ),
         (
             "--openapi",
             "nested.yaml",
-            format!("a: {}", "[".repeat(1_000_000)),
-            2,
+            format!("a: {}", deep("[")),
             "nested.yaml:1: not YAML: recursion limit",
         ),
         (
             "--har",
             "deep.har",
-            "{\"log\":".repeat(1_000_000),
-            2,
+            deep("{\"log\":"),
             "deep.har:1: not JSON: recursion limit",
         ),
         (
             "--postman",
             "deep.json",
-            "{\"item\":[".repeat(1_000_000),
-            2,
+            deep("{\"item\":["),
             "deep.json:1: not JSON: recursion limit",
         ),
         (
             "--har",
             "/dev/zero",
             String::new(),
-            2,
             "/dev/zero: it is larger than 128 MiB",
         ),
     ] {
-        let project = Project::new();
-        if !file.starts_with('/') {
-            project.write(file, &text);
-        }
-        let limited = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" new contract mine {source} {file}");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &limited, env!("CARGO_BIN_EXE_prony")])
-            .current_dir(project.0.path())
-            .env("XDG_CACHE_HOME", project.0.path().join("cache"));
-        let ended = CommandOutput::of(&shell.output().expect("sh"));
-        assert_eq!(ended.code, Some(code), "{file}: {ended:?}");
-        if code == 0 {
-            let written = project.0.path().join("contracts/mine/contract.toml");
-            let written = std::fs::read_to_string(written).expect("a contract");
-            let line = written
-                .lines()
-                .find(|line| line.contains(said))
-                .unwrap_or_default();
-            assert!(line.contains(&format!("{file}:")), "{file}: {line}");
-            assert!(written.contains("http = \"GET /b\""), "{file}");
-        } else {
-            assert!(ended.err.contains(said), "{file}: {ended:?}");
-        }
+        let ended = drafted_in_little_memory(&Project::new(), source, (file, &text));
+        assert_eq!(ended.code, Some(2), "{file}: {ended:?}");
+        assert!(ended.err.contains(said), "{file}: {ended:?}");
     }
 }
 
