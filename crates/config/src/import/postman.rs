@@ -123,16 +123,13 @@ impl<'a> CollectionReader<'a> {
             let variable = after.split_once("}}").filter(|_| depth < DEEPEST);
             let known = variable.and_then(|(name, after)| Some((self.variables.get(name)?, after)));
             let known = known.filter(|(value, _)| self.filled.borrow_mut().take_bytes(1 + value.len()));
-            rest = match known {
-                Some((value, after)) => {
-                    self.fill(value, depth + 1, out);
-                    after
-                }
-                None => {
-                    out.push_str("{{");
-                    after
-                }
-            };
+            if let Some((value, after)) = known {
+                self.fill(value, depth + 1, out);
+                rest = after;
+            } else {
+                out.push_str("{{");
+                rest = after;
+            }
         }
         out.push_str(rest);
     }

@@ -1,6 +1,7 @@
 //! A few letters of a contract cannot ask for endless work.
 
 use super::common::{load, refused, replaced};
+use std::fmt::Write as _;
 
 const RIGHT: &str = r#"format = 1
 
@@ -61,7 +62,7 @@ fn values_of_values_have_a_limit() {
             } else {
                 format!("[{}]", format!("\"{item}\", ").repeat(10))
             };
-            values += &format!("v{level} = {text}\n");
+            let _ = writeln!(values, "v{level} = {text}");
         }
         let body = "json = \"{v12}\"\nexpect.status = 200";
         let contract = replaced(&format!("{RIGHT}{values}"), "expect.status = 200", body);

@@ -177,9 +177,10 @@ fn of_scalar(scalar: Scalar<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::read;
+    use std::fmt::Write as _;
 
     fn error_of(text: &str) -> (usize, String) {
-        let error = read(text).err().expect("refused");
+        let error = read(text).expect_err("refused");
         (error.line, error.message)
     }
 
@@ -192,7 +193,7 @@ mod tests {
         let mut text = "a0: &a0 lol\n".to_owned();
         for level in 1..=20 {
             let below = format!("*a{}, ", level - 1).repeat(10);
-            text += &format!("a{level}: &a{level} [{below}]\n");
+            let _ = writeln!(text, "a{level}: &a{level} [{below}]");
         }
         let (line, message) = error_of(&text);
         assert!(

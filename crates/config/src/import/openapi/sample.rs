@@ -137,11 +137,11 @@ impl<'a> Sampler<'a> {
     }
 
     /// A value that is not copied from the description.
-    fn made(&self, value: Value, pointer: &str) -> SampleValue {
+    fn made(&self, value: Value, pointer: &str) -> Option<Value> {
         if !self.room.borrow_mut().take(&value) {
             self.cut_at(pointer);
         }
-        Ok((!self.is_cut()).then_some(value))
+        (!self.is_cut()).then_some(value)
     }
 
     fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
@@ -166,11 +166,11 @@ impl<'a> Sampler<'a> {
         match kind(schema) {
             "object" => self.object(schema, pointer, way),
             "array" => self.array(schema, pointer, way),
-            "boolean" => self.made(json!(true), pointer),
-            "null" => self.made(Value::Null, pointer),
-            "integer" => self.made(number(schema, true), pointer),
-            "number" => self.made(number(schema, false), pointer),
-            _ => self.made(Value::from(text(schema)), pointer),
+            "boolean" => Ok(self.made(json!(true), pointer)),
+            "null" => Ok(self.made(Value::Null, pointer)),
+            "integer" => Ok(self.made(number(schema, true), pointer)),
+            "number" => Ok(self.made(number(schema, false), pointer)),
+            _ => Ok(self.made(Value::from(text(schema)), pointer)),
         }
     }
 
@@ -267,7 +267,7 @@ impl<'a> Sampler<'a> {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         let most = schema.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
-            return self.made(json!([]), pointer);
+            return Ok(self.made(json!([]), pointer));
         };
         let before = self.room.borrow().left();
         match self.value(items, &step(pointer, "items"), way)? {
@@ -276,7 +276,7 @@ impl<'a> Sampler<'a> {
                 let count = self.repeated(least.max(1).min(most), size, pointer);
                 Ok(Some(vec![item; count].into()))
             }
-            None if least == 0 => self.made(json!([]), pointer),
+            None if least == 0 => Ok(self.made(json!([]), pointer)),
             None => Ok(None),
         }
     }
