@@ -1,4 +1,4 @@
-//! Runs the steps of `action.yml` as a CI runner would, with a fake server for GitHub.
+//! Runs the steps of `action.yml` and `comment/action.yml` as a CI runner would, with a fake server for GitHub.
 
 use crate::common::{Checkout, CommandOutput, root};
 use serde_json::{Value, json};
@@ -17,12 +17,19 @@ struct GithubState {
     comments: Vec<Value>,
     /// Method and path of each request that changes something.
     changes: Vec<String>,
-    /// Whether writing comments is forbidden.
-    forbidden: bool,
+    /// The open pull requests.
+    pulls: Vec<Value>,
+    /// Name and content of the artefacts of the measuring run, in the order of their upload.
+    artefacts: Vec<(String, Vec<u8>)>,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A server with the comments of one pull request, and with files.
+/// The measuring run.
+const RUN: u64 = 4242;
+/// The commit that it measured.
+const HEAD: &str = "00112233445566778899aabbccddeeff00112233";
+
+/// A server with the comments of one pull request, the artefacts of one run, and files.
 struct Github {
     address: String,
     state: Arc<Mutex<GithubState>>,
@@ -83,6 +90,7 @@ impl GithubState {
         if let Some(file) = self.files.get(path) {
             return (200, file.clone());
         }
+        let repository = "/repos/someone/something";
         let list = "/repos/someone/something/issues/7/comments";
         let own = "/repos/someone/something/issues/comments/";
         if !authorized {
@@ -91,14 +99,35 @@ impl GithubState {
         if method == "GET" && path.starts_with(list) {
             return (200, json!(self.comments).to_string().into_bytes());
         }
-        if self.forbidden {
-            return (403, Vec::new());
+        if path.starts_with(&format!("{repository}/pulls?")) {
+            assert_eq!(
+                path,
+                format!("{repository}/pulls?state=open&head=stranger%3Afast%26loose")
+            );
+            return (200, json!(self.pulls).to_string().into_bytes());
+        }
+        if let Some(name) = path.strip_prefix(&format!("{repository}/actions/runs/{RUN}/artifacts?name=")) {
+            let all = self
+                .artefacts
+                .iter()
+                .enumerate()
+                .filter(|(_, (known, _))| known == name);
+            let all: Vec<_> = all.map(|(id, _)| json!({ "id": id })).collect();
+            return (200, json!({ "artifacts": all }).to_string().into_bytes());
+        }
+        if let Some(id) = path.strip_prefix(&format!("{repository}/actions/artifacts/")) {
+            let id: usize = id
+                .strip_suffix("/zip")
+                .and_then(|id| id.parse().ok())
+                .expect("an artefact");
+            return (200, self.artefacts[id].1.clone());
         }
         self.changes.push(format!("{method} {path}"));
         let text = serde_json::from_slice::<Value>(body).expect("JSON")["body"].clone();
         if method == "POST" && path == list {
             let id = 100 + self.comments.len();
-            self.comments.push(json!({ "id": id, "body": text }));
+            self.comments
+                .push(json!({ "id": id, "body": text, "user": { "login": "github-actions[bot]" } }));
             return (201, self.comments.last().expect("one").to_string().into_bytes());
         }
         let id: u64 = path.strip_prefix(own).and_then(|id| id.parse().ok()).unwrap_or(0);
@@ -147,8 +176,8 @@ impl Runner<'_> {
             let known = inputs.insert(format!("inputs.{name}"), (*value).to_owned());
             assert!(known.is_some(), "action.yml has no input `{name}`");
         }
+        // No step may ask for the token.
         let mut known = inputs;
-        known.insert("github.token".to_owned(), "a-token".to_owned());
         let temp = tempfile::tempdir().expect("a folder");
         let event = json!({ "pull_request": { "number": 7, "base": { "sha": base } } });
         std::fs::write(temp.path().join("event.json"), event.to_string()).expect("written");
@@ -160,6 +189,10 @@ impl Runner<'_> {
         };
         for step in action["runs"]["steps"].as_array().expect("steps") {
             if job.code != 0 && step["if"] != "always()" {
+                continue;
+            }
+            if step["uses"].is_string() {
+                self.upload(step, &known);
                 continue;
             }
             let ended = self.step(step, &known, temp.path());
@@ -181,6 +214,47 @@ impl Runner<'_> {
         }
         job.summary = std::fs::read_to_string(temp.path().join("summary")).unwrap_or_default();
         job
+    }
+
+    /// `actions/upload-artifact`: a zip with the file.
+    fn upload(&self, step: &Value, known: &BTreeMap<String, String>) {
+        assert_eq!(step["uses"], "actions/upload-artifact@v4");
+        assert_eq!(step["if"], "always()");
+        let input = |name: &str| filled(step["with"][name].as_str().expect("text"), known);
+        let zip = zipped(Path::new(&input("path")));
+        self.github.state().artefacts.push((input("name"), zip));
+    }
+
+    /// The job that comments, for this event. It has a folder of its own, and no project.
+    fn comment(&self, event: &Value) -> CommandOutput {
+        let text = std::fs::read_to_string(root().join("comment/action.yml")).expect("comment/action.yml");
+        let action: Value = serde_yaml_ng::from_str(&text).expect("YAML");
+        let [step] = action["runs"]["steps"].as_array().expect("steps").as_slice() else {
+            panic!("one step: {action}");
+        };
+        let temp = tempfile::tempdir().expect("a folder");
+        std::fs::write(temp.path().join("event.json"), event.to_string()).expect("written");
+        let mut known = BTreeMap::from([("github.token".to_owned(), "a-token".to_owned())]);
+        for (name, input) in action["inputs"].as_object().expect("inputs") {
+            let default = input["default"].as_str().unwrap_or_default();
+            known.insert(format!("inputs.{name}"), default.to_owned());
+        }
+        let mut command = Command::new("bash");
+        command
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c"])
+            .arg(step["run"].as_str().expect("a script"))
+            .current_dir(temp.path())
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_ACTION_PATH", root().join("comment"))
+            .env("GITHUB_EVENT_PATH", temp.path().join("event.json"))
+            .env("GITHUB_API_URL", &self.github.address)
+            .env("GITHUB_REPOSITORY", "someone/something")
+            .env("GITHUB_RUN_ID", RUN.to_string())
+            .env("RUNNER_TEMP", temp.path());
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
+            command.env(name, filled(value.as_str().expect("text"), &known));
+        }
+        CommandOutput::of(&command.output().expect("bash is needed"))
     }
 
     fn step(&self, step: &Value, known: &BTreeMap<String, String>, temp: &Path) -> CommandOutput {
@@ -207,15 +281,44 @@ impl Runner<'_> {
             .env("GITHUB_REPOSITORY", "someone/something")
             .env("PRONY_RELEASES", &self.github.address)
             .env("RUNNER_TEMP", temp)
+            .env("GITHUB_ENV", temp.join("env"))
+            .env("GITHUB_PATH", temp.join("path"))
+            .env("ACTIONS_RUNTIME_TOKEN", "of the runner")
+            .env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "of the runner")
             .env("NO_COLOR", "1")
             .env_remove("PRONY_STORE")
             .env_remove("GITHUB_TOKEN")
             .stdin(Stdio::null());
-        for (name, value) in step["env"].as_object().expect("variables") {
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
             command.env(name, filled(value.as_str().expect("text"), known));
         }
         CommandOutput::of(&command.output().expect("bash is needed"))
     }
+}
+
+/// A zip with one file, as Python makes it.
+fn zipped(file: &Path) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let zip = folder.path().join("zip");
+    let script = "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED).write(sys.argv[2], sys.argv[3])";
+    let name = file.file_name().expect("a file");
+    let mut python = Command::new("python3");
+    let done = python.args(["-c", script]).arg(&zip).arg(file).arg(name).status();
+    assert!(done.expect("python3 is needed").success());
+    std::fs::read(zip).expect("the zip")
+}
+
+/// What GitHub says after a run for a pull request of a fork: the list of its pull requests is empty.
+fn of_a_fork() -> Value {
+    json!({ "workflow_run": {
+        "id": RUN, "head_sha": HEAD, "head_branch": "fast&loose", "pull_requests": [],
+        "head_repository": { "id": 11, "owner": { "login": "stranger" } }
+    } })
+}
+
+/// The pull request of the fork.
+fn pull(number: u64, head: &str) -> Value {
+    json!({ "number": number, "head": { "sha": head, "repo": { "id": 11 } } })
 }
 
 /// A text with its expressions evaluated; unset values are empty.
@@ -292,11 +395,16 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         assert!(slow.summary.contains(part), "{part}: {}", slow.summary);
     }
     {
+        assert!(
+            github.state().changes.is_empty(),
+            "the job that measures writes nothing"
+        );
+        commented(&github, &checkout, &json!({ "pull_request": { "number": 7 } }));
         let state = github.state();
         assert_eq!(state.changes, ["POST /repos/someone/something/issues/7/comments"]);
         let text = state.comments[0]["body"].as_str().expect("text");
         assert!(
-            text.starts_with("<!-- prony: . compare -->\n## prony: slower"),
+            text.starts_with("<!-- prony: compare -->\nMeasured by [this run](https://github.com/someone/something/actions/runs/4242)"),
             "{text}"
         );
         assert!(text.ends_with(&slow.summary), "{text}");
@@ -313,6 +421,8 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         equal.summary
     );
     {
+        github.state().pulls = vec![pull(9, "another commit"), pull(7, HEAD)];
+        commented(&github, &checkout, &of_a_fork());
         let state = github.state();
         assert_eq!(
             state.changes[1..],
@@ -365,10 +475,9 @@ fn an_inconclusive_comparison_is_no_approval_and_fails_on_request() {
 }
 
 #[test]
-fn without_the_right_to_comment_there_is_the_summary() {
+fn what_was_not_measured_is_in_the_summary() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    github.state().forbidden = true;
     git(&checkout, &["init", "-q"]);
     let base = commit(&checkout, "base");
     let prony = env!("CARGO_BIN_EXE_prony");
@@ -384,13 +493,11 @@ fn without_the_right_to_comment_there_is_the_summary() {
     };
     let same = run(&[], &base);
     assert_eq!(same.code, 0, "{}", same.log);
-    for part in [
-        "## prony: no service changed",
-        "No comment on the pull request: the token may not",
-        "fork",
-    ] {
-        assert!(same.summary.contains(part), "{part}: {}", same.summary);
-    }
+    assert!(
+        same.summary.contains("## prony: no service changed"),
+        "{}",
+        same.summary
+    );
     assert!(github.state().changes.is_empty());
     let unknown = run(&[], "0123456789012345678901234567890123456789");
     assert_eq!(unknown.code, 2, "{}", unknown.log);
@@ -399,7 +506,7 @@ fn without_the_right_to_comment_there_is_the_summary() {
         "{}",
         unknown.summary
     );
-    let missing = run(&[("services", "no-such"), ("comment", "false")], &base);
+    let missing = run(&[("services", "no-such")], &base);
     assert_eq!(missing.code, 0, "{}", missing.log);
     assert!(
         missing.summary.contains("`no-such` is not in the head"),
@@ -443,43 +550,215 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     shell(&format!(
         "chmod +x {name}/bin/prony; tar -czf {name}.tar.gz {name}"
     ));
-    let sums = shell(&format!("sha256sum {name}.tar.gz"));
+    let sum = String::from_utf8(shell(&format!("sha256sum {name}.tar.gz"))).expect("text");
+    let sum: &'static str = sum[..64].to_owned().leak();
     let archive = std::fs::read(folder.path().join(format!("{name}.tar.gz"))).expect("the archive");
     {
         let mut state = github.state();
-        state.files.insert("/v9.8.7/SHA256SUMS".to_owned(), sums.clone());
         state.files.insert(format!("/v9.8.7/{name}.tar.gz"), archive);
     }
-    let run = |version: &'static str| {
+    let run = |version: &'static str, sha256: &'static str| {
         Runner {
             checkout: &checkout,
             github: &github,
-            inputs: vec![("version", version)],
+            inputs: vec![("version", version), ("sha256", sha256)],
         }
         .run(&base)
     };
-    let fetched = run("v9.8.7");
+    let fetched = run("v9.8.7", sum);
     assert_eq!(fetched.code, 0, "{}", fetched.log);
     assert!(fetched.log.contains("bin/prony: prony 9.8.7"), "{}", fetched.log);
-    let absent = run("9.8.8");
+    let absent = run("9.8.8", sum);
     assert_eq!(absent.code, 2, "{}", absent.log);
     assert!(absent.log.contains("no release 9.8.8"), "{}", absent.log);
-    let mut wrong = sums;
-    wrong[0] = if wrong[0] == b'0' { b'1' } else { b'0' };
-    github
-        .state()
-        .files
-        .insert("/v9.8.7/SHA256SUMS".to_owned(), wrong);
-    let refused = run("9.8.7");
-    assert_eq!(refused.code, 1, "{}", refused.log);
+    // A release alone could be replaced.
+    let unknown = run("9.8.7", "");
+    assert_eq!(unknown.code, 2, "{}", unknown.log);
     assert!(
-        refused.log.contains("does not match its checksum"),
+        unknown.log.contains("`version` needs `sha256`"),
         "{}",
-        refused.log
+        unknown.log
     );
+    let refused = run(
+        "9.8.7",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    );
+    assert_eq!(refused.code, 1, "{}", refused.log);
+    assert!(refused.log.contains("does not match `sha256`"), "{}", refused.log);
     assert!(
         refused.summary.contains("## prony: could not compare"),
         "{}",
         refused.summary
     );
+}
+
+/// Runs the job that comments.
+fn commented(github: &Github, checkout: &Checkout, event: &Value) {
+    let runner = Runner {
+        checkout,
+        github,
+        inputs: Vec::new(),
+    };
+    let ended = runner.comment(event);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// The code of a pull request can write anything into the artefact, and others can write comments.
+#[test]
+fn a_comment_takes_only_a_text_from_what_was_measured() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told.md");
+    std::fs::write(
+        &told,
+        format!(
+            "<!-- prony: other -->\n\u{1b}[2J\u{202e}## fast\n{}",
+            "x".repeat(100_000)
+        ),
+    )
+    .expect("written");
+    {
+        let mut state = github.state();
+        state.artefacts = vec![("prony-compare".to_owned(), zipped(&told))];
+        state.pulls = vec![pull(7, HEAD)];
+        let quoted =
+            json!({ "id": 5, "body": "<!-- prony: compare -->\nmine", "user": { "login": "stranger" } });
+        state.comments.push(quoted);
+    }
+    commented(&github, &checkout, &of_a_fork());
+    let body = {
+        let state = github.state();
+        assert_eq!(state.changes, ["POST /repos/someone/something/issues/7/comments"]);
+        state.comments[1]["body"].as_str().expect("text").to_owned()
+    };
+    assert!(
+        body.starts_with("<!-- prony: compare -->\nMeasured by [this run]"),
+        "{body}"
+    );
+    assert!(
+        body.contains("[2J## fast") && !body.contains(['\u{1b}', '\u{202e}']),
+        "{body}"
+    );
+    assert!(body.len() <= 65_000, "{}", body.len());
+
+    // Nothing is written for a commit that no pull request has any more, nor for what is no zip of prony.
+    let runner = Runner {
+        checkout: &checkout,
+        github: &github,
+        inputs: Vec::new(),
+    };
+    github.state().pulls = vec![pull(7, "another commit")];
+    let nothing = runner.comment(&of_a_fork());
+    assert_eq!(nothing.code, Some(0), "{nothing:?}");
+    assert!(
+        nothing.out.contains("there is no open pull request"),
+        "{nothing:?}"
+    );
+    for artefacts in [Vec::new(), vec![("prony-compare".to_owned(), b"PK".to_vec())]] {
+        let mut state = github.state();
+        state.pulls = vec![pull(7, HEAD)];
+        state.artefacts = artefacts;
+        drop(state);
+        let refused = runner.comment(&of_a_fork());
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+    }
+    assert_eq!(github.state().changes.len(), 1);
+}
+
+/// A fake prony that stores its environment and its arguments.
+const SPY: &str = r#"#!/bin/sh
+[ "$1" = --version ] && exec echo prony 0
+env > "$(dirname "$0")/environment"
+echo "$@" > "$(dirname "$0")/arguments"
+exit 1
+"#;
+
+#[test]
+fn what_is_built_cannot_speak_for_the_runner() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    git(&checkout, &["init", "-q"]);
+    let base = commit(&checkout, "base");
+    checkout.write("services/toy-right/changed", "x");
+    // A folder of a pull request whose name is an option.
+    let option = checkout.path("services/--out=owned");
+    std::fs::create_dir(&option).expect("a folder");
+    std::fs::write(option.join("service.toml"), "").expect("written");
+    commit(&checkout, "changed");
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("prony");
+    std::fs::write(&program, SPY).expect("written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let runner = Runner {
+        checkout: &checkout,
+        github: &github,
+        inputs: vec![("prony", program.to_str().expect("text"))],
+    };
+    let job = runner.run(&base);
+    let seen = std::fs::read_to_string(folder.path().join("environment")).expect("it ran");
+    assert!(seen.lines().any(|line| line.starts_with("PATH=")), "{seen}");
+    for name in ["GITHUB_", "ACTIONS_", "RUNNER_", "INPUT_"] {
+        assert!(!seen.lines().any(|line| line.starts_with(name)), "{name}: {seen}");
+    }
+    let arguments = std::fs::read_to_string(folder.path().join("arguments")).expect("it ran");
+    assert!(
+        arguments.contains("toy-right@") && !arguments.contains("owned"),
+        "{arguments}"
+    );
+    assert!(
+        job.summary
+            .contains("`--out?owned` has a name that cannot be measured"),
+        "{}",
+        job.summary
+    );
+}
+
+/// Branches have any names, and `git fetch` takes options that run commands.
+#[test]
+fn a_revision_is_never_an_option() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    git(&checkout, &["init", "-q"]);
+    let base = commit(&checkout, "base");
+    let origin = tempfile::tempdir().expect("a folder");
+    git(
+        &checkout,
+        &[
+            "clone",
+            "-q",
+            "--bare",
+            ".",
+            origin.path().to_str().expect("text"),
+        ],
+    );
+    git(
+        &checkout,
+        &[
+            "remote",
+            "add",
+            "origin",
+            &format!("file://{}", origin.path().display()),
+        ],
+    );
+    git(&checkout, &["branch", "victim", &base]);
+    let touched = checkout.path("touched");
+    let pack = format!("--upload-pack=touch${{IFS}}{};git-upload-pack", touched.display());
+    let refspec = format!("+{base}:refs/heads/written");
+    for revision in [pack.as_str(), refspec.as_str(), "--help", "no-such-branch"] {
+        let job = Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: vec![("prony", env!("CARGO_BIN_EXE_prony")), ("base", revision)],
+        }
+        .run(&base);
+        assert_eq!(job.code, 2, "{revision}: {}", job.log);
+        assert!(
+            job.summary.contains("git cannot find or fetch the revision"),
+            "{}",
+            job.summary
+        );
+    }
+    assert!(!touched.exists(), "the branch's name ran a command");
+    assert!(!git(&checkout, &["branch", "--list"]).contains("written"));
 }

@@ -1,6 +1,7 @@
 //! `prony doctor`: reports missing toolchains, installs them, and reports failures of an installation.
 
 use crate::common::{Checkout, CommandOutput};
+use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// Toolchains that no machine has: some can be installed into the checkout, some cannot.
@@ -56,7 +57,7 @@ fn checkout(requirement: &str) -> Checkout {
 #[test]
 fn what_is_missing_is_said_with_the_remedy() {
     let checkout = checkout("flux >= 1.2");
-    let ended = checkout.prony(&["doctor"]);
+    let ended = checkout.prony(&["doctor", "--run-probes"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
         ended.out.contains("missing: echo flux 1.21 > flux-version"),
@@ -70,12 +71,55 @@ fn what_is_missing_is_said_with_the_remedy() {
         "{}",
         ended.out
     );
-    let json = checkout.prony(&["doctor", "toys", "--json"]).json();
+    let json = checkout
+        .prony(&["doctor", "toys", "--run-probes", "--json"])
+        .json();
     assert_eq!(json["services"][0]["ready"], false);
     assert_eq!(
         json["services"][0]["missing"][0],
         "Flux compiler is not installed on this machine"
     );
+}
+
+/// Reading a project is not running it.
+#[test]
+fn commands_of_a_project_run_only_on_request() {
+    let checkout = checkout("flux >= 1.2");
+    let file = checkout.path("services/toolchains.toml");
+    let known = std::fs::read_to_string(&file).expect("toolchains");
+    let touching = known.replace("cat flux-version\"", "touch owned; \\u001b[2Jcat flux-version\"");
+    assert_ne!(touching, known);
+    std::fs::write(&file, touching).expect("toolchains");
+    let seen = checkout.prony(&["doctor"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let text = seen.out.as_str();
+    assert!(text.contains("its own commands, which were not run:\n"), "{text}");
+    assert!(
+        text.contains("  touch owned; \\u{1b}[2Jcat flux-version\n"),
+        "{text}"
+    );
+    assert!(text.contains("→ prony doctor --run-probes"), "{text}");
+    let json = checkout.prony(&["doctor", "toys", "--json"]).json();
+    assert_eq!(
+        json["services"][0]["missing"][1], "Flux compiler was not looked for",
+        "{json}"
+    );
+    assert_eq!(json["services"][0]["build"], Value::Null, "{json}");
+    let install = checkout.prony(&["doctor", "--install"]);
+    assert_eq!(install.code, Some(2), "{install:?}");
+    assert!(install.err.contains("add --run-probes"), "{install:?}");
+    for command in [
+        vec!["list", "services"],
+        vec!["validate"],
+        vec!["run", "toys", "--dry-run"],
+    ] {
+        let ended = checkout.prony(&command);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    assert!(!checkout.path("owned").exists(), "a command of the project ran");
+    let asked = checkout.prony(&["doctor", "--run-probes"]);
+    assert_eq!(asked.code, Some(0), "{asked:?}");
+    assert!(checkout.path("owned").exists(), "{asked:?}");
 }
 
 #[test]
@@ -96,7 +140,7 @@ fn a_run_without_its_toolchain_is_a_row_with_the_command() {
 #[test]
 fn install_says_what_it_does_and_can_be_repeated() {
     let checkout = checkout("flux >= 1.2");
-    let refused = checkout.prony(&["doctor", "--install"]);
+    let refused = checkout.prony(&["doctor", "--install", "--run-probes"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(
         refused.err.contains("this will run") && refused.err.contains("--yes"),
@@ -108,12 +152,12 @@ fn install_says_what_it_does_and_can_be_repeated() {
         let done = checkout.prony(&["doctor", "--install", "--yes"]);
         assert_eq!(done.code, Some(0), "{done:?}");
     }
-    let row = checkout.prony(&["doctor", "--json"]).json()["services"][0].clone();
+    let row = checkout.prony(&["doctor", "--run-probes", "--json"]).json()["services"][0].clone();
     assert_eq!(row["ready"], true);
     // The name of the build's folder depends on the inputs of the build.
     let before = row["build"].as_str().expect("a digest").to_owned();
     checkout.write("services/toy-right/note.txt", "more\n");
-    let after = checkout.prony(&["doctor", "--json"]).json()["services"][0]["build"].clone();
+    let after = checkout.prony(&["doctor", "--run-probes", "--json"]).json()["services"][0]["build"].clone();
     assert!(after.is_string() && after != before.as_str(), "{before} {after}");
 }
 
@@ -132,7 +176,7 @@ fn an_install_that_fails_is_told() {
 fn a_version_that_is_too_old_is_told() {
     let checkout = checkout("flux >= 2");
     checkout.write("flux-version", "flux 1.21\n");
-    let json = checkout.prony(&["doctor", "--json"]).json();
+    let json = checkout.prony(&["doctor", "--run-probes", "--json"]).json();
     assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, but 2 is needed");
 }
 
@@ -171,10 +215,7 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
     let report = checkout
         .prony(&["run", "toys", "--json", "--keep-disturbed"])
         .json();
-    assert_eq!(
-        report["groups"][0]["services"][0]["excluded"],
-        serde_json::Value::Null
-    );
+    assert_eq!(report["groups"][0]["services"][0]["excluded"], Value::Null);
 }
 
 /// Runs prony with a PATH that has only a shell, Python and these programs.
@@ -204,7 +245,7 @@ fn without_apt_the_package_of_the_system_is_named() {
         ("zypper", "install Tin and put it on the PATH"),
     ] {
         let checkout = checkout("tin");
-        let seen = with_programs(&checkout, &["doctor"], &[manager]);
+        let seen = with_programs(&checkout, &["doctor", "--run-probes"], &[manager]);
         assert!(
             seen.out.contains(&format!("missing: {remedy}")),
             "{manager}: {seen:?}"
@@ -233,7 +274,7 @@ fn checkout_again(checkout: &Checkout) -> &Checkout {
 fn what_a_caller_sets_for_compilers_makes_another_build() {
     let checkout = Checkout::new(1, &["right"]);
     let build = |variable: Option<(&str, &str)>| {
-        let mut command = checkout.command(&["doctor", "toys", "--json"]);
+        let mut command = checkout.command(&["doctor", "toys", "--run-probes", "--json"]);
         let output = command.envs(variable).output().expect("prony runs");
         let build = CommandOutput::of(&output).json()["services"][0]["build"].clone();
         assert!(build.is_string(), "{output:?}");

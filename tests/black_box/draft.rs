@@ -1,12 +1,13 @@
 //! `prony new contract`: drafts from every kind of source, checked against a running server.
 
-use crate::common::CommandOutput;
+use crate::common::{CommandOutput, signal, until};
 use crate::schemas;
 use axum::extract::{Json, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
@@ -336,4 +337,149 @@ fn nothing_half_written_stays() {
         "{bad:?}"
     );
     assert_eq!(project.contracts(), ["mine"]);
+}
+
+/// Address space of a draft, KiB: the program alone takes a third of it.
+const ADDRESS_SPACE: u64 = 1_500_000;
+
+/// An OpenAPI description of a GET, and of a POST whose body has this schema.
+fn with_body(schema: &str, rest: &str) -> String {
+    format!(
+        "openapi: 3.1.0\ninfo: {{title: a}}\npaths:\n  /b: {{get: {{responses: {{'200': {{}}}}}}}}\n  /a:\n    post:\n      requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}\n      responses: {{'200': {{}}}}\n{rest}"
+    )
+}
+
+/// Descriptions of endless values.
+fn endless() -> [(&'static str, String); 3] {
+    let schemas = (0..26).fold("components:\n  schemas:\n".to_owned(), |text, level| {
+        let below = format!("{{$ref: '#/components/schemas/S{}'}}", level + 1);
+        text + &format!(
+            "    S{level}: {{type: object, required: [a, b], properties: {{a: {below}, b: {below}}}}}\n"
+        )
+    }) + "    S26: {type: string}\n";
+    let lists = (0..6).fold("{type: string}".to_owned(), |items, _| {
+        format!("{{type: array, minItems: 100, items: {items}}}")
+    });
+    [
+        (
+            "exponential.yaml",
+            with_body("{$ref: '#/components/schemas/S0'}", &schemas),
+        ),
+        ("lists.yaml", with_body(&lists, "")),
+        (
+            "letters.yaml",
+            with_body("{type: string, minLength: 1000000000}", ""),
+        ),
+    ]
+}
+
+/// Runs `prony new contract mine` with a file, in little memory.
+fn drafted_in_little_memory(project: &Project, source: &str, (file, text): (&str, &str)) -> CommandOutput {
+    if !file.starts_with('/') {
+        project.write(file, text);
+    }
+    let limited = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" new contract mine {source} {file}");
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &limited, env!("CARGO_BIN_EXE_prony")])
+        .current_dir(project.0.path())
+        .env("XDG_CACHE_HOME", project.0.path().join("cache"));
+    CommandOutput::of(&shell.output().expect("sh"))
+}
+
+/// Without a limit, each of these files takes all memory or all time that there is.
+#[test]
+fn a_small_file_cannot_take_all_memory() {
+    for (file, text) in endless() {
+        let project = Project::new();
+        let ended = drafted_in_little_memory(&project, "--openapi", (file, &text));
+        assert_eq!(ended.code, Some(0), "{file}: {ended:?}");
+        let written = project.0.path().join("contracts/mine/contract.toml");
+        let written = std::fs::read_to_string(written).expect("a contract");
+        let mut lines = written.lines();
+        let remark = lines.find(|line| line.contains("the sample of its request is cut here"));
+        assert!(
+            remark.is_some_and(|line| line.contains(&format!("{file}:"))),
+            "{file}: {remark:?}"
+        );
+        assert!(written.contains("http = \"GET /b\""), "{file}");
+    }
+    let laughs = (1..30).fold("a0: &a0 lol\n".to_owned(), |text, level| {
+        let below = format!("*a{}, ", level - 1).repeat(10);
+        text + &format!("a{level}: &a{level} [{below}]\n")
+    });
+    let deep = |open: &str| open.repeat(1_000_000);
+    for (source, file, text, said) in [
+        (
+            "--openapi",
+            "laughs.yaml",
+            laughs,
+            "anchors and aliases repeat more than 16 MiB",
+        ),
+        (
+            "--openapi",
+            "deep.yaml",
+            deep("["),
+            "deep.yaml:1: not JSON: recursion limit",
+        ),
+        (
+            "--openapi",
+            "nested.yaml",
+            format!("a: {}", deep("[")),
+            "nested.yaml:1: not YAML: recursion limit",
+        ),
+        (
+            "--har",
+            "deep.har",
+            deep("{\"log\":"),
+            "deep.har:1: not JSON: recursion limit",
+        ),
+        (
+            "--postman",
+            "deep.json",
+            deep("{\"item\":["),
+            "deep.json:1: not JSON: recursion limit",
+        ),
+        (
+            "--har",
+            "/dev/zero",
+            String::new(),
+            "/dev/zero: it is larger than 128 MiB",
+        ),
+    ] {
+        let ended = drafted_in_little_memory(&Project::new(), source, (file, &text));
+        assert_eq!(ended.code, Some(2), "{file}: {ended:?}");
+        assert!(ended.err.contains(said), "{file}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_draft_can_be_interrupted() {
+    let project = Project::new();
+    let pipe = project.0.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut child = prony
+            .args(["new", "contract", "mine", "--openapi", "pipe"])
+            .current_dir(project.0.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("prony starts");
+        // Opens once the other side reads, and never writes.
+        let _writer = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&pipe)
+            .expect("a reader");
+        signal(&child, name);
+        until("prony has ended", || child.try_wait().expect("a child").is_some());
+        assert_eq!(child.wait().expect("a child").signal(), Some(number));
+    }
+    assert!(project.contracts().is_empty());
 }

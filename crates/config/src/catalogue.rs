@@ -64,7 +64,13 @@ impl Catalogue {
             if file.is_file() {
                 let read = toolchain::read(&file);
                 let read = catalogue.keep(FileKind::Toolchains, "toolchains", read);
-                catalogue.toolchains.extend(read.unwrap_or_default());
+                let mut read = read.unwrap_or_default();
+                for (name, toolchain) in &mut read {
+                    let known = catalogue.toolchains.get(name);
+                    toolchain.is_own = Some(place) != shipped
+                        && known.is_none_or(|known| !toolchain.has_same_commands(known));
+                }
+                catalogue.toolchains.extend(read);
             }
             let found = folders_with(&place.join("contracts"), "contract.toml")?;
             contract_folders.extend(found.into_iter().map(named));

@@ -30,6 +30,21 @@ pub struct Toolchain {
     pub install: Option<String>,
     /// Toolchains that `install` requires.
     pub needs: Vec<String>,
+    /// Whether a project brings the commands that look for it, instead of prony.
+    pub is_own: bool,
+}
+
+impl Toolchain {
+    /// The commands that look for it.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        let locate = self.locate.iter().map(|(command, _)| command.as_str());
+        locate.chain([self.probe.as_str()])
+    }
+
+    /// Whether the same commands look for both.
+    pub(crate) fn has_same_commands(&self, other: &Self) -> bool {
+        self.commands().eq(other.commands())
+    }
 }
 
 /// A distribution, identified by its package manager.
@@ -288,6 +303,7 @@ fn one(source: &SourceFile, name: &str, written: ToolchainToml) -> Result<Toolch
             .collect(),
         install: written.install,
         needs: written.needs.into_iter().map(Spanned::into_inner).collect(),
+        is_own: false,
     })
 }
 
@@ -358,6 +374,7 @@ mod tests {
             ]),
             install: install.map(str::to_owned),
             needs: Vec::new(),
+            is_own: false,
         }
     }
 

@@ -355,6 +355,7 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
             .into(),
         install: None,
         needs: Vec::new(),
+        is_own: false,
     };
     let mut service = checkout.service(&["true"]);
     service.toolchains = vec![Requirement {

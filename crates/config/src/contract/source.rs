@@ -11,6 +11,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// The most requests of a case: values and repetitions are written in few letters.
+pub(crate) const MOST_REQUESTS: usize = 20_000;
+
 /// A source of values: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ random_hex = 16 }`,
 /// `{ counter = 1 }`. Values keep their types: a number is a number in JSON.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -248,6 +251,15 @@ impl SourceToml {
             },
             Self::Counter(start) => number(Source::Counter { start: *start }),
         })
+    }
+
+    /// The number of values that a case sends.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::List(values) => values.len() as u64,
+            Self::Range(low, high) => (high - low).saturating_add(1),
+            _ => 1,
+        }
     }
 
     /// The values that a case sends: all of a list or range, or one draw from a random source.

@@ -1,21 +1,41 @@
 //! A JSON or YAML file, and the line of each of its values.
 
+mod yaml;
+
 use crate::import::DraftError;
-use saphyr::{LoadableYamlNode as _, MarkedYaml, Scalar, YamlData};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
-/// The deepest allowed nesting.
-const DEEPEST: usize = 200;
+/// The largest file, bytes: recordings of a browser have tens of megabytes.
+const LARGEST: u64 = 128 << 20;
+/// The longest JSON pointer, bytes. Each value below a key has that key in its pointer, so that a long one costs as often as there
+/// are values.
+const LONGEST_POINTER: usize = 8 << 10;
 
 /// A JSON or YAML file.
 pub(crate) struct Document {
     /// The name of the file, for messages.
     pub(crate) file: String,
     pub(crate) value: Value,
-    /// Lines by JSON pointer.
-    lines: BTreeMap<String, usize>,
+    lines: Lines,
+}
+
+/// The line of a value, and those of the values below it.
+#[derive(Debug, Default)]
+struct Lines {
+    line: usize,
+    below: Below,
+}
+
+#[derive(Debug, Default)]
+enum Below {
+    #[default]
+    Nothing,
+    Items(Vec<Lines>),
+    Members(BTreeMap<String, Lines>),
 }
 
 impl Document {
@@ -25,7 +45,17 @@ impl Document {
             file: file.clone(),
             reason,
         };
-        let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|opened| opened.take(LARGEST + 1).read_to_end(&mut bytes))
+            .map_err(|error| unreadable(error.to_string()))?;
+        if bytes.len() as u64 > LARGEST {
+            let reason = format!(
+                "it is larger than {} MiB: remove what the contract does not need",
+                LARGEST >> 20
+            );
+            return Err(unreadable(reason));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             unreadable(format!("it is not UTF-8 (byte {at}): give a JSON or YAML file"))
@@ -39,54 +69,43 @@ impl Document {
             line,
             message,
         };
-        let mut lines = BTreeMap::new();
         let is_json = text.trim_start().starts_with(['{', '[']);
-        // YAML reads some escapes differently from JSON: for a JSON file, the YAML reader only provides the lines.
-        let json = if is_json {
+        let (value, lines) = if is_json {
             let value: Value = serde_json::from_str(text)
                 .map_err(|error| invalid(error.line(), format!("not JSON: {error}")))?;
-            Some(value)
+            // YAML reads some escapes differently from JSON: for a JSON file, the YAML reader only provides the lines.
+            let lines = yaml::read(text).map(|(_, lines)| lines);
+            (value, lines.unwrap_or_default())
         } else {
-            None
+            yaml::read(text).map_err(|error| invalid(error.line, error.message))?
         };
-        let loaded = MarkedYaml::load_from_str(text);
-        let value = match (json, loaded) {
-            (Some(value), loaded) => {
-                if let Some(root) = loaded.ok().as_deref().and_then(<[_]>::first) {
-                    let _ = plain(root, "", 0, &mut lines);
-                }
-                value
-            }
-            (None, Ok(documents)) => {
-                let root = documents
-                    .first()
-                    .ok_or_else(|| invalid(1, "the file is empty".to_owned()))?;
-                plain(root, "", 0, &mut lines).map_err(|(line, message)| invalid(line, message))?
-            }
-            (None, Err(error)) => {
-                let message = format!("not YAML: {}", error.info());
-                return Err(invalid(error.marker().line().max(1), message));
-            }
-        };
-        Ok(Self {
+        let document = Self {
             file: file.to_owned(),
             value,
             lines,
-        })
+        };
+        match too_long(&document.value, &mut String::new()) {
+            Some(pointer) => Err(document.invalid(
+                &pointer,
+                format!("the keys down to here have more than {LONGEST_POINTER} bytes: give shorter ones"),
+            )),
+            None => Ok(document),
+        }
     }
 
     /// The line of the value at a pointer, or of its closest existing parent.
     pub(crate) fn line(&self, pointer: &str) -> usize {
-        let mut pointer = pointer;
-        loop {
-            if let Some(line) = self.lines.get(pointer) {
-                return *line;
-            }
-            match pointer.rfind('/') {
-                Some(at) => pointer = &pointer[..at],
-                None => return 1,
-            }
+        let mut lines = &self.lines;
+        for token in pointer.split('/').skip(1) {
+            let next = match &lines.below {
+                Below::Nothing => None,
+                Below::Items(items) => token.parse::<usize>().ok().and_then(|place| items.get(place)),
+                Below::Members(members) => members.get(&token.replace("~1", "/").replace("~0", "~")),
+            };
+            let Some(next) = next else { break };
+            lines = next;
         }
+        lines.line.max(1)
     }
 
     /// File and line of the value at a pointer.
@@ -108,69 +127,35 @@ pub(crate) fn step(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-type YamlError = (usize, String);
-
-fn plain(
-    node: &MarkedYaml<'_>,
-    pointer: &str,
-    depth: usize,
-    lines: &mut BTreeMap<String, usize>,
-) -> Result<Value, YamlError> {
-    let line = node.span.start.line().max(1);
-    if depth > DEEPEST {
-        return Err((line, format!("nested deeper than {DEEPEST}")));
-    }
-    lines.entry(pointer.to_owned()).or_insert(line);
-    Ok(match &node.data {
-        YamlData::Value(scalar) => of_scalar(scalar),
-        YamlData::Representation(text, ..) => Value::from(text.as_ref()),
-        YamlData::Sequence(items) => {
-            let mut list = Vec::new();
-            for (place, item) in items.iter().enumerate() {
-                list.push(plain(item, &step(pointer, &place.to_string()), depth + 1, lines)?);
-            }
-            Value::Array(list)
+/// The pointer above a value whose own pointer is too long; `pointer` is that of `value`.
+fn too_long(value: &Value, pointer: &mut String) -> Option<String> {
+    let mut check = |key: &str, below: &Value| {
+        let length = pointer.len();
+        if length + key.len() > LONGEST_POINTER {
+            return Some(pointer.clone());
         }
-        YamlData::Mapping(members) => {
-            let mut object = Map::new();
-            for (key, member) in members {
-                let key_line = key.span.start.line().max(1);
-                let key = match &key.data {
-                    YamlData::Value(scalar) => match of_scalar(scalar) {
-                        Value::String(text) => text,
-                        other => other.to_string(),
-                    },
-                    YamlData::Representation(text, ..) => text.to_string(),
-                    _ => return Err((key_line, "a key that is not a text".to_owned())),
-                };
-                let below = step(pointer, &key);
-                lines.insert(below.clone(), key_line);
-                object.insert(key, plain(member, &below, depth + 1, lines)?);
-            }
-            Value::Object(object)
+        if !below.is_object() && !below.is_array() {
+            return None;
         }
-        YamlData::Tagged(_, inner) => plain(inner, pointer, depth, lines)?,
-        YamlData::Alias(_) | YamlData::BadValue => {
-            return Err((line, "a value that cannot be read".to_owned()));
-        }
-    })
-}
-
-fn of_scalar(scalar: &Scalar<'_>) -> Value {
-    match scalar {
-        Scalar::Null => Value::Null,
-        Scalar::Boolean(truth) => Value::from(*truth),
-        Scalar::Integer(number) => Value::from(*number),
-        Scalar::FloatingPoint(number) => {
-            Number::from_f64(number.into_inner()).map_or(Value::Null, Value::Number)
-        }
-        Scalar::String(text) => Value::from(text.as_ref()),
+        *pointer = step(pointer, key);
+        let found = too_long(below, pointer);
+        pointer.truncate(length);
+        found
+    };
+    match value {
+        Value::Object(members) => members.iter().find_map(|(key, below)| check(key, below)),
+        Value::Array(items) => items.iter().find_map(|below| check("0", below)),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Document;
+
+    fn error_of(text: &str) -> String {
+        Document::parse("f", text).err().expect("broken").to_string()
+    }
 
     #[test]
     fn values_have_their_lines_in_yaml_and_json() {
@@ -180,6 +165,7 @@ mod tests {
             serde_json::json!({"a": 1, "b": ["x", {"200": "yes"}]})
         );
         assert_eq!((yaml.line("/a"), yaml.line("/b/1/200")), (1, 4));
+        assert_eq!((yaml.line("/b/1/no/such"), yaml.line("/b/9")), (4, 2));
         let json = Document::parse("a.json", "{\n\t\"a\": {\n\t\t\"b\": \"\\ud83d\\ude00\"}}").expect("JSON");
         assert_eq!(json.value["a"]["b"], "😀");
         assert!(json.line("/a/b") <= 3);
@@ -187,7 +173,6 @@ mod tests {
 
     #[test]
     fn a_syntax_error_has_its_line() {
-        let error_of = |text: &str| Document::parse("f", text).err().expect("broken").to_string();
         assert!(
             error_of("{\n\"a\": }").starts_with("f:2: not JSON"),
             "{}",
@@ -198,5 +183,12 @@ mod tests {
             "{}",
             error_of("a: [1\nb: 2\n")
         );
+    }
+
+    #[test]
+    fn a_long_key_is_refused_before_each_value_below_repeats_it() {
+        let keys = (0..10).map(|level| format!("{}{}:\n", " ".repeat(level), "k".repeat(1_000)));
+        let error = error_of(&format!("{}{}- 1\n", keys.collect::<String>(), " ".repeat(10)));
+        assert!(error.starts_with("f:8: the keys down to here"), "{error}");
     }
 }

@@ -77,9 +77,9 @@ pub enum ExpectedBody {
     Matches(String),
 }
 
-/// Valid, unique names for operations.
+/// Valid, unique names for operations: each with the next number of those that resemble it.
 #[derive(Debug, Default)]
-pub(crate) struct Names(std::collections::BTreeSet<String>);
+pub(crate) struct Names(BTreeMap<String, usize>);
 
 /// The longest name of an operation.
 const LONGEST: usize = 60;
@@ -101,12 +101,18 @@ impl Names {
         let plain = plain.trim_matches('_');
         let plain = if plain.is_empty() { "request" } else { plain };
         let plain = &plain[..plain.len().min(LONGEST)];
-        let mut name = plain.to_owned();
-        let mut number = 2;
-        while !self.0.insert(name.clone()) {
-            name = format!("{plain}_{number}");
-            number += 1;
+        self.unique(plain)
+    }
+
+    /// This name, or one that is like it and not taken.
+    pub(crate) fn unique(&mut self, base: &str) -> String {
+        let mut name = base.to_owned();
+        while self.0.contains_key(&name) {
+            let number = self.0.entry(base.to_owned()).or_insert(1);
+            *number += 1;
+            name = format!("{base}_{number}");
         }
+        self.0.insert(name.clone(), 1);
         name
     }
 
@@ -150,14 +156,30 @@ impl Operation {
         } else {
             name.to_owned()
         };
-        let mut name = base.clone();
-        let mut number = 2;
-        while self.with.contains_key(&name) || name == BRACE {
-            name = format!("{base}_{number}");
-            number += 1;
-        }
+        let name = self.unused(base);
         self.with.insert(name.clone(), value.to_owned());
         format!("{{{name}}}")
+    }
+
+    /// This name of a placeholder, or the same with a number. A search that doubles, since a source may use one name very often.
+    fn unused(&self, base: String) -> String {
+        if !self.with.contains_key(&base) && base != BRACE {
+            return base;
+        }
+        let name = |number: usize| format!("{base}_{number}");
+        let (mut used, mut free) = (1, 2);
+        while self.with.contains_key(&name(free)) {
+            (used, free) = (free, free * 2);
+        }
+        while free - used > 1 {
+            let middle = used.midpoint(free);
+            if self.with.contains_key(&name(middle)) {
+                used = middle;
+            } else {
+                free = middle;
+            }
+        }
+        name(free)
     }
 
     /// Sets this header and replaces one of the same name, including placeholders that only the replaced header used.

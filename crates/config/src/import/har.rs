@@ -3,6 +3,7 @@
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, is_json};
 use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
+use crate::import::size::DraftRoom;
 use crate::import::{Draft, DraftError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -58,8 +59,12 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
     let mut names = Names::default();
     let mut seen = BTreeSet::new();
     let mut operations = Vec::new();
+    let mut room = DraftRoom::new();
     for entry in read.iter().filter(|entry| entry.origin == origin) {
         if !seen.insert((&entry.sent.method, &entry.target, &entry.sent.body)) {
+            continue;
+        }
+        if !room.is_open(|| document.place(&entry.pointer)) {
             continue;
         }
         let from = format!(
@@ -70,7 +75,11 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
         );
         let mut made = operation(&mut names, from, (&entry.sent, &entry.target));
         made.expect = expectation(&entry.came, &mut made.remarks);
-        operations.push(made);
+        room.add(made, &mut operations, || document.place(&entry.pointer));
+    }
+    remarks.extend(room.remark());
+    if operations.is_empty() {
+        return Err(document.invalid("/log/entries", format!("no request{}", first(&remarks))));
     }
     Ok(Draft {
         title: format!("Requests to {origin}"),

@@ -1,12 +1,19 @@
 //! Turns a recorded request and its reply into an operation.
 
 use crate::import::draft::{Names, is_json, media_type};
+use crate::import::size::is_too_deep;
 use crate::import::{Body, Expect, ExpectedBody, Operation};
 use serde_json::Value;
 use url::Url;
 
 /// The longest reply that becomes an exact expectation, bytes.
 const LONGEST: usize = 16 * 1024;
+
+/// The longest URL, bytes. Servers accept less.
+const LONGEST_URL: usize = 16 * 1024;
+
+/// The most headers of a request. Servers accept fewer.
+const MOST_HEADERS: usize = 200;
 
 /// A recorded request.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +61,11 @@ const NOT_KEPT: [&str; 22] = [
 
 /// The origin and the target (path and query) of a URL.
 pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
+    if url.len() > LONGEST_URL {
+        let begin: String = url.chars().take(60).collect();
+        return Err(format!("`{begin}…`: a URL of more than {LONGEST_URL} bytes"));
+    }
+
     let shown = || crate::target::shown(url);
     let parsed = Url::parse(url).map_err(|error| format!("`{}` is not a URL: {error}", shown()))?;
     let origin = parsed.origin().ascii_serialization();
@@ -89,6 +101,12 @@ pub(crate) fn operation(
         if NOT_KEPT.contains(&lower.as_str()) || lower.starts_with("sec-") || lower.starts_with(':') {
             continue;
         }
+        if operation.headers.len() == MOST_HEADERS {
+            let remark =
+                format!("Headers from `{name}` on are left out: a request has at most {MOST_HEADERS}.");
+            operation.remarks.push(remark);
+            break;
+        }
         operation.headers.push((name.clone(), value.clone()));
     }
     operation.body = sent.body.as_ref().filter(|body| !body.is_empty()).map(|text| {
@@ -97,7 +115,9 @@ pub(crate) fn operation(
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         match serde_json::from_str::<Value>(text) {
-            Ok(value) if kind.is_some_and(|(_, kind)| is_json(kind)) => Body::Json(value),
+            Ok(value) if kind.is_some_and(|(_, kind)| is_json(kind)) && !is_too_deep(&value) => {
+                Body::Json(value)
+            }
             _ => Body::Text(text.clone()),
         }
     });
@@ -121,7 +141,11 @@ pub(crate) fn expectation(came: &CapturedReply, remarks: &mut Vec<String>) -> Ex
         }
         (Some(text), Some(kind)) if is_json(kind) => {
             let value = serde_json::from_str(text).ok();
-            value.map(ExpectedBody::Json)
+            if value.as_ref().is_some_and(is_too_deep) {
+                let remark = "The reply is nested too deeply for an exact expectation: status and type only.";
+                remarks.push(remark.to_owned());
+            }
+            value.filter(|value| !is_too_deep(value)).map(ExpectedBody::Json)
         }
         (Some(text), Some(kind)) if kind == "text/plain" => Some(ExpectedBody::Text(text.clone())),
         (None, Some(kind)) => {

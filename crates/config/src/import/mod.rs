@@ -13,6 +13,7 @@ mod openapi;
 mod postman;
 mod redact;
 mod replies;
+mod size;
 mod write;
 
 pub use curl::{from_curl, from_nothing, from_url};

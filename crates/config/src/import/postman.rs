@@ -3,17 +3,22 @@
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, media_type};
 use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
+use crate::import::size::{DraftRoom, Room};
 use crate::import::{Draft, DraftError, Operation};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A server for URLs that start with a variable without a value.
 const SOME_SERVER: &str = "http://server.invalid";
-/// The deepest nesting of folders.
+/// The deepest nesting of folders, and of variables in variables.
 const DEEPEST: usize = 20;
+/// How much the variables of a collection may take wherever they are filled in, bytes. Each may contain others several times, so that
+/// a few could take any amount.
+const FILLED: usize = 16 << 20;
 
 /// A draft of the requests of a collection.
 pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
@@ -27,7 +32,9 @@ pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
     let mut reading = CollectionReader {
         document: &document,
         variables: variables(&document.value),
+        filled: RefCell::new(Room::of(FILLED)),
         names: Names::default(),
+        room: DraftRoom::new(),
         draft: Draft {
             title: title.to_owned(),
             summary: format!("The requests of the collection \"{title}\"."),
@@ -37,10 +44,18 @@ pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
         },
     };
     reading.items(items, "/item", (document.value.get("auth"), 0))?;
-    if reading.draft.operations.is_empty() {
-        return Err(document.invalid("/item", "it has no request that a contract can send"));
+    let mut draft = reading.draft;
+    draft.remarks.extend(reading.room.remark());
+    if draft.operations.is_empty() {
+        let why = draft
+            .remarks
+            .first()
+            .map(|remark| format!(": {remark}"))
+            .unwrap_or_default();
+        let message = format!("it has no request that a contract can send{why}");
+        return Err(document.invalid("/item", message));
     }
-    Ok(reading.draft)
+    Ok(draft)
 }
 
 fn variables(value: &Value) -> BTreeMap<String, String> {
@@ -62,7 +77,10 @@ fn variables(value: &Value) -> BTreeMap<String, String> {
 struct CollectionReader<'a> {
     document: &'a Document,
     variables: BTreeMap<String, String>,
+    /// What is left of [`FILLED`].
+    filled: RefCell<Room>,
     names: Names,
+    room: DraftRoom,
     draft: Draft,
 }
 
@@ -92,20 +110,37 @@ impl<'a> CollectionReader<'a> {
         Ok(())
     }
 
-    /// A text with the collection's variables filled; nested variables are filled up to a few levels.
+    /// A text with the collection's variables filled, which may contain others. Those without a value stay.
     fn filled(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for _ in 0..4 {
-            for (name, value) in &self.variables {
-                text = text.replace(&format!("{{{{{name}}}}}"), value);
+        let mut out = String::new();
+        self.fill(text, 0, &mut out);
+        out
+    }
+
+    fn fill(&self, text: &str, depth: usize, out: &mut String) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            out.push_str(before);
+            let variable = after.split_once("}}").filter(|_| depth < DEEPEST);
+            let known = variable.and_then(|(name, after)| Some((self.variables.get(name)?, after)));
+            let known = known.filter(|(value, _)| self.filled.borrow_mut().take_bytes(1 + value.len()));
+            if let Some((value, after)) = known {
+                self.fill(value, depth + 1, out);
+                rest = after;
+            } else {
+                out.push_str("{{");
+                rest = after;
             }
         }
-        text
+        out.push_str(rest);
     }
 
     fn request(&mut self, item: &Value, here: &str, auth: Option<&Value>) -> Result<(), DraftError> {
         let name = item.get("name").and_then(Value::as_str).unwrap_or("request");
         let pointer = step(here, "request");
+        if !self.room.is_open(|| self.document.place(&pointer)) {
+            return Ok(());
+        }
         let request = &item["request"];
         let (method, url) = match request {
             Value::String(url) => ("GET", Some(url.as_str())),
@@ -126,13 +161,15 @@ impl<'a> CollectionReader<'a> {
             headers: self.headers(request),
             ..CapturedRequest::default()
         };
+        let left_out = |why: String| {
+            let place = self.document.place(&pointer);
+            format!("{place}: `{name}` is left out: {why}")
+        };
         match self.body(request, &mut sent.headers) {
             Ok(body) => sent.body = body,
             Err(why) => {
-                let place = self.document.place(&pointer);
-                self.draft
-                    .remarks
-                    .push(format!("{place}: `{name}` is left out: {why}"));
+                let remark = left_out(why);
+                self.draft.remarks.push(remark);
                 return Ok(());
             }
         }
@@ -140,8 +177,14 @@ impl<'a> CollectionReader<'a> {
         // Variables without a value get a marker that is valid in a URL until they become placeholders.
         let mut unknown = Vec::new();
         sent.url = self.address(url, request, &mut unknown);
-        let (_, target) =
-            parts(&sent.url).map_err(|why| self.document.invalid(&pointer, format!("`{name}`: {why}")))?;
+        let target = match parts(&sent.url) {
+            Ok((_, target)) => target,
+            Err(why) => {
+                let remark = left_out(why);
+                self.draft.remarks.push(remark);
+                return Ok(());
+            }
+        };
         let from = format!("{}, `{name}`", self.document.place(&pointer));
         let mut made = operation(&mut self.names, from, (&sent, &target));
         made.name = self.names.take(name);
@@ -155,7 +198,8 @@ impl<'a> CollectionReader<'a> {
         }
         places(&mut made);
         answer(item, &mut made);
-        self.draft.operations.push(made);
+        self.room
+            .add(made, &mut self.draft.operations, || self.document.place(&pointer));
         Ok(())
     }
 
@@ -171,18 +215,23 @@ impl<'a> CollectionReader<'a> {
         }
         // `/:id` has its value in the list of the URL.
         let known = request.get("url").map(variables).unwrap_or_default();
-        for (name, value) in &known {
-            url = url.replace(&format!("/:{name}"), &format!("/{}", self.filled(value)));
+        let segment = |segment: &str| {
+            let variable = segment.strip_prefix(':')?;
+            let end = variable.find(['?', '#']).unwrap_or(variable.len());
+            let (name, after) = variable.split_at(end);
+            Some(self.filled(known.get(name)?) + after)
+        };
+        if !known.is_empty() {
+            let segments = url
+                .split('/')
+                .map(|text| segment(text).unwrap_or_else(|| text.to_owned()));
+            url = segments.collect::<Vec<_>>().join("/");
         }
-        while let Some((before, rest)) = url.clone().split_once("{{") {
-            let Some((name, after)) = rest.split_once("}}") else {
-                break;
-            };
+        with_variables(&url, |name| {
             let sign = format!("prony-place-{}-", unknown.len());
             unknown.push((sign.clone(), name.to_owned()));
-            url = format!("{before}{sign}{after}");
-        }
-        url
+            sign
+        })
     }
 
     fn headers(&self, request: &Value) -> Vec<(String, String)> {
@@ -288,22 +337,28 @@ impl<'a> CollectionReader<'a> {
     }
 }
 
+/// A text with something else in the place of each variable.
+fn with_variables(text: &str, mut of: impl FnMut(&str) -> String) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((name, after)) = after.split_once("}}") else {
+            break;
+        };
+        out = out + before + &of(name);
+        rest = after;
+    }
+    out + rest
+}
+
 /// Turns variables without a value in headers and body into placeholders.
 fn places(made: &mut Operation) {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut headers = std::mem::take(&mut made.headers);
     for (_, value) in &mut headers {
-        while let Some((before, rest)) = value.clone().split_once("{{") {
-            let Some((name, after)) = rest.split_once("}}") else {
-                break;
-            };
-            let place = match found.get(name) {
-                Some(place) => place.clone(),
-                None => made.place(name, "1"),
-            };
-            found.insert(name.to_owned(), place.clone());
-            *value = format!("{before}{place}{after}");
-        }
+        *value = with_variables(value, |name| {
+            let place = found.entry(name.to_owned());
+            place.or_insert_with(|| made.place(name, "1")).clone()
+        });
     }
     made.headers = headers;
     for name in found.keys() {

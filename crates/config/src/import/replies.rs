@@ -4,8 +4,10 @@
 use crate::import::draft::{is_json, media_type};
 use crate::import::{Expect, ExpectedBody};
 use prony_load::secrets::is_secret;
+use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// A recorded reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -202,15 +204,18 @@ const KINDS: [(&str, &str); 7] = [
 
 /// The narrowest kind that matches both texts; `None` if there is none, or if one is empty.
 fn pattern(left: &str, right: &str) -> Option<(&'static str, &'static str)> {
-    KINDS.into_iter().find(|(_, pattern)| {
-        let kind = regex::Regex::new(pattern).expect("invariant: the patterns are constants");
-        kind.is_match(left) && kind.is_match(right)
-    })
+    // A reply has any number of texts, and compiling a pattern takes longer than matching it.
+    static PATTERNS: LazyLock<[Regex; KINDS.len()]> = LazyLock::new(|| {
+        KINDS.map(|(_, pattern)| Regex::new(pattern).expect("invariant: the patterns are constants"))
+    });
+    let mut kinds = KINDS.into_iter().zip(&*PATTERNS);
+    let (kind, _) = kinds.find(|(_, pattern)| pattern.is_match(left) && pattern.is_match(right))?;
+    Some(kind)
 }
 
 /// For two texts that differ only in single words: a pattern with those words open.
 fn text((first, second): (&str, &str), notes: &mut Vec<String>) -> Option<ExpectedBody> {
-    let words = regex::Regex::new(r"[\w-]+|[^\w-]+").expect("invariant: the pattern is a constant");
+    let words = Regex::new(r"[\w-]+|[^\w-]+").expect("invariant: the pattern is a constant");
     let split = |text: &str| {
         words
             .find_iter(text)
@@ -294,7 +299,7 @@ mod tests {
         let Some(ExpectedBody::Matches(pattern)) = learnt.expect.body else {
             panic!("{:?}", learnt.expect);
         };
-        let pattern = regex::Regex::new(&pattern).expect("a pattern");
+        let pattern = Regex::new(&pattern).expect("a pattern");
         assert!(pattern.is_match("request 99 of Ada.") && !pattern.is_match("request 99 of Bob."));
         let other = learn(&reply("text/plain", "one"), &reply("text/plain", "one two"), "it");
         assert_eq!(other.expect.body, None);

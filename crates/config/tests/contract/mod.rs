@@ -1,5 +1,6 @@
 //! Contract files: their meaning, and their errors.
 
+mod bounds;
 mod common;
 mod contracts;
 mod errors;

@@ -1,4 +1,5 @@
 //! Drafts of contracts from other sources.
 
+mod bounds;
 mod openapi;
 mod written;

@@ -1,6 +1,6 @@
 //! `prony doctor --install`: installs missing toolchains, each with its own package manager, and checks that they work.
 
-use super::{Diagnosis, MissingToolchain, look};
+use super::{Diagnosis, MissingToolchain, look, own_commands};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
@@ -12,6 +12,13 @@ use std::process::{Command, Stdio};
 
 /// Installs the missing toolchains; the exit code says whether all are available now.
 pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
+    let not_probed = patient.not_probed();
+    if !not_probed.is_empty() {
+        return Err(bad_input(anyhow!(
+            "{}\nRead them, then add --run-probes",
+            own_commands(&not_probed)
+        )));
+    }
     let lacking = patient.lacking();
     if lacking.is_empty() {
         eprintln!("nothing is missing");
@@ -41,7 +48,12 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     let now = Diagnosis {
         catalogue: patient.catalogue,
         services: patient.services.clone(),
-        state: look(patient.catalogue, &patient.services, &patient.cache),
+        state: look(
+            patient.catalogue,
+            &patient.services,
+            (&patient.cache, patient.runs_probes),
+        ),
+        runs_probes: patient.runs_probes,
         cache: patient.cache.clone(),
     };
     eprintln!("\navailable now:\n{}", now.toolchains());

@@ -24,10 +24,13 @@ pub(crate) struct Args {
     /// Check only what these services need: go-nethttp, rust-axum/current, java-*
     #[arg(long, value_name = "GLOB", conflicts_with = "suite")]
     service: Vec<String>,
+    /// Run the commands with which the project's own services/toolchains.toml looks for toolchains; those of prony always run
+    #[arg(long)]
+    run_probes: bool,
     /// Install what is missing: packages with apt as root or through sudo, everything else into .prony/cache
     #[arg(long)]
     install: bool,
-    /// Install without asking
+    /// Install without asking; implies --run-probes
     #[arg(long, short, requires = "install")]
     yes: bool,
     /// Print JSON
@@ -43,6 +46,8 @@ struct Diagnosis<'a> {
     catalogue: &'a Catalogue,
     services: Vec<&'a Service>,
     state: State,
+    /// Whether commands of the project may run. A project that is only looked at runs nothing.
+    runs_probes: bool,
     /// Folder into which prony installs toolchains.
     cache: PathBuf,
 }
@@ -52,11 +57,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = checkout.catalogue()?;
     let cache = std::path::absolute(checkout.state().join("cache"))?;
     let services = selected_services(&catalogue, args)?;
-    let state = look(&catalogue, &services, &cache);
+    let runs_probes = args.run_probes || args.yes;
+    let state = look(&catalogue, &services, (&cache, runs_probes));
     let patient = Diagnosis {
         catalogue: &catalogue,
         services,
         state,
+        runs_probes,
         cache,
     };
     if args.install {
@@ -104,7 +111,7 @@ fn selected_services<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Resul
         .collect())
 }
 
-fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
+fn look(catalogue: &Catalogue, services: &[&Service], (cache, runs_probes): (&Path, bool)) -> State {
     let names: BTreeSet<&str> = services
         .iter()
         .flat_map(|service| needs(catalogue, service))
@@ -114,7 +121,14 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
         .into_iter()
         .filter_map(|name| Some((name, catalogue.toolchains.get(name)?)));
     known
-        .map(|(name, toolchain)| (name.to_owned(), probe(toolchain, cache)))
+        .map(|(name, toolchain)| {
+            let found = if toolchain.is_own && !runs_probes {
+                Err(format!("{} was not looked for", toolchain.title))
+            } else {
+                probe(toolchain, cache)
+            };
+            (name.to_owned(), found)
+        })
         .collect()
 }
 
@@ -153,6 +167,17 @@ struct MissingToolchain<'a> {
 }
 
 impl<'a> Diagnosis<'a> {
+    /// The toolchains that were not looked for, because the project brings the commands for that.
+    fn not_probed(&self) -> Vec<&'a Toolchain> {
+        let known = self
+            .state
+            .keys()
+            .filter_map(|name| self.catalogue.toolchains.get(name));
+        known
+            .filter(|toolchain| toolchain.is_own && !self.runs_probes)
+            .collect()
+    }
+
     /// The toolchains that some service lacks, sorted by name.
     fn lacking(&self) -> Vec<MissingToolchain<'a>> {
         let mut lacking: BTreeMap<&str, MissingToolchain<'a>> = BTreeMap::new();
@@ -162,6 +187,9 @@ impl<'a> Diagnosis<'a> {
             let Some(toolchain) = self.catalogue.toolchains.get(name) else {
                 continue;
             };
+            if toolchain.is_own && !self.runs_probes {
+                continue;
+            }
             let remedy = match (self.state.get(name), &requirement.minimum) {
                 (Some(Ok(found)), Some(minimum)) if found.version < *minimum => {
                     toolchain.how_to_renew(minimum)
@@ -219,6 +247,17 @@ impl<'a> Diagnosis<'a> {
     }
 }
 
+/// Names the commands of a project, which a reader has to judge before they run.
+fn own_commands(toolchains: &[&Toolchain]) -> String {
+    let commands = toolchains.iter().flat_map(|toolchain| toolchain.commands());
+    // A command must not hide itself from the terminal.
+    let lines = commands.map(|command| format!("\n  {}", command.trim().escape_debug()));
+    format!(
+        "services/toolchains.toml of this project brings its own commands, which were not run:{}",
+        lines.collect::<String>()
+    )
+}
+
 /// Removes the title of the toolchain, which is in the column before.
 fn without_title(reason: &str, toolchain: &Toolchain) -> String {
     match reason.strip_prefix(&toolchain.title).map(str::trim) {
@@ -253,7 +292,16 @@ fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding])
         .map(|service| {
             let (lacking, hint) = (lacks(service, &patient.state), &service.unavailable_hint);
             // What its build depends on; scripts read it.
-            let build = builder.fingerprint(service);
+            let is_probed = |requirement: &Requirement| {
+                let toolchain = patient.catalogue.toolchains.get(&requirement.toolchain);
+                patient.runs_probes || toolchain.is_none_or(|toolchain| !toolchain.is_own)
+            };
+            let build = service
+                .toolchains
+                .iter()
+                .all(is_probed)
+                .then(|| builder.fingerprint(service))
+                .flatten();
             json!({ "service": service.name, "variant": service.variant, "ready": lacking.is_empty(),
                     "missing": lacking, "unavailable_hint": hint, "build": build })
         })
@@ -275,6 +323,13 @@ fn as_text(patient: &Diagnosis<'_>, findings: &[Finding]) -> String {
     if lacking > 0 {
         parts.push(format!(
             "`prony doctor --install` installs the {lacking} missing toolchain(s)"
+        ));
+    }
+    let not_probed = patient.not_probed();
+    if !not_probed.is_empty() {
+        parts.push(format!(
+            "{}\n→ prony doctor --run-probes",
+            own_commands(&not_probed)
         ));
     }
     parts.push(if findings.is_empty() {

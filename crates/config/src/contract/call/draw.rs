@@ -4,7 +4,9 @@ use super::{Bindings, BoundValue, Call};
 use crate::ConfigError;
 use crate::contract::jwt::{self, Jwts};
 use crate::contract::named_file;
-use crate::contract::source::{DrawnSource, RowTable, SourceToml, ValueGenerator, stand_in, text_of};
+use crate::contract::source::{
+    DrawnSource, MOST_REQUESTS, RowTable, SourceToml, ValueGenerator, stand_in, text_of,
+};
 use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
 use crate::format::template::mentioned;
@@ -35,6 +37,18 @@ impl Call<'_> {
 
     /// A value for each placeholder: one set for each combination of listed values.
     pub(crate) fn combinations(&self, draw: &mut ValueGenerator<'_>) -> Result<Vec<Bindings>, ConfigError> {
+        let mut count: u64 = 1;
+        for (name, source) in self.with() {
+            count = count.saturating_mul(source.get_ref().count());
+            if count > MOST_REQUESTS as u64 {
+                let message = format!("with `{name}`, a call of a case has {count} combinations of values");
+                let help = format!("give fewer values: a case has at most {MOST_REQUESTS} requests");
+                return Err(self
+                    .contract
+                    .file
+                    .invalid_with(self.place_of(name), message, help));
+            }
+        }
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
             combinations = combinations

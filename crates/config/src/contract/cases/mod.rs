@@ -10,7 +10,7 @@ pub use single::SingleCall;
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
-use crate::contract::source::{SourceToml, ValueGenerator, text_of};
+use crate::contract::source::{MOST_REQUESTS, SourceToml, ValueGenerator, text_of};
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
 use crate::format::Spanned;
@@ -268,6 +268,15 @@ impl Contract {
                     own: own.map_or(&nothing, |own| &own.with),
                 };
                 exchanges.extend(call.exchanges(protocol, &mut draw, &scope)?);
+                if exchanges.len() > MOST_REQUESTS {
+                    let name = &written.name;
+                    let message = format!(
+                        "case \"{}\" has more than {MOST_REQUESTS} requests",
+                        name.get_ref()
+                    );
+                    let help = "give fewer calls or values, or lower `times`";
+                    return Err(self.file.invalid_with(name.span(), message, help));
+                }
                 so_far.extend(call.captured_names().map(str::to_owned));
             }
         }

@@ -32,6 +32,9 @@ struct WorkloadBuilder<'a> {
     slots: Slots,
 }
 
+/// The most steps of a workload, repetitions included.
+const MOST_STEPS: usize = 10_000;
+
 /// The values of the placeholders of a call.
 type Values = BTreeMap<String, SourceToml>;
 
@@ -55,6 +58,11 @@ impl Contract {
         let mut order = Vec::new();
         for (step, call) in steps.iter().zip(&calls) {
             let of_step = step.get_ref();
+            if order.len() + of_step.times as usize > MOST_STEPS {
+                let message = format!("workload `{name}` has more than {MOST_STEPS} steps");
+                let help = "lower `times`: the whole sequence is repeated anyway";
+                return Err(self.file.invalid_with(step.span(), message, help));
+            }
             for _ in 0..of_step.times {
                 order.push(Step {
                     operation: builder.operation(of_step, call, protocol)?,

@@ -8,8 +8,10 @@ mod schema;
 
 use crate::import::document::{Document, step};
 use crate::import::draft::Names;
+use crate::import::size::DraftRoom;
 use crate::import::{Draft, DraftError};
 use reference::Description;
+use sample::Sampler;
 use schema::Schemas;
 use serde_json::Value;
 use std::path::Path;
@@ -43,14 +45,19 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
     found.sort_by_key(|(pointer, ..)| document.line(pointer));
     let mut names = Names::default();
     let mut schemas = Schemas::new(&description);
+    let sampler = Sampler::new(&description);
+    let mut room = DraftRoom::new();
     for (pointer, method, path) in found {
         let place = operation::OperationLocation {
             pointer: &pointer,
             method: &method,
             path: &path,
         };
-        match operation::read(&description, &place, (&mut names, &mut schemas))? {
-            Ok(made) => draft.operations.push(made),
+        if !room.is_open(|| document.place(&pointer)) {
+            continue;
+        }
+        match operation::read(&sampler, &place, (&mut names, &mut schemas))? {
+            Ok(made) => room.add(made, &mut draft.operations, || document.place(&pointer)),
             Err(why) => draft.remarks.push(format!(
                 "{}: {} {path} is left out: {why}",
                 document.place(&pointer),
@@ -58,6 +65,7 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
             )),
         }
     }
+    draft.remarks.extend(room.remark());
     if draft.operations.is_empty() {
         let why = draft
             .remarks
@@ -66,7 +74,9 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
             .unwrap_or_default();
         return Err(document.invalid("/paths", format!("no operation that a contract can call{why}")));
     }
-    draft.schemas = schemas.finish()?;
+    let (schemas, remark) = schemas.finish()?;
+    draft.schemas = schemas;
+    draft.remarks.extend(remark);
     Ok(draft)
 }
 

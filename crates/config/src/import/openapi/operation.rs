@@ -2,12 +2,19 @@
 
 use super::reference::Description;
 use super::request::{self, Parameter};
+use super::sample::Sampler;
 use super::schema::Schemas;
 use crate::import::document::step;
 use crate::import::draft::{Names, is_json, media_type};
 use crate::import::{DraftError, Expect, ExpectedBody, Operation};
 use serde_json::Value;
 use url::Url;
+
+/// The longest path, bytes, which is also that of a URL in recordings.
+const LONGEST_PATH: usize = 16 * 1024;
+
+/// The most parameters of an operation.
+const MOST_PARAMETERS: usize = 200;
 
 /// The position of an operation.
 pub(super) struct OperationLocation<'a> {
@@ -18,12 +25,16 @@ pub(super) struct OperationLocation<'a> {
 
 /// The operation, or why it is left out.
 pub(super) fn read<'a>(
-    description: &'a Description<'a>,
+    sampler: &Sampler<'a>,
     place: &OperationLocation<'_>,
     (names, schemas): (&mut Names, &mut Schemas<'a>),
 ) -> Result<Result<Operation, String>, DraftError> {
+    let description = sampler.description;
     let document = description.document;
     let method = place.method.to_uppercase();
+    if place.path.len() > LONGEST_PATH {
+        return Ok(Err(format!("its path has more than {LONGEST_PATH} bytes")));
+    }
     if matches!(method.as_str(), "TRACE" | "OPTIONS") {
         return Ok(Err(format!("{method} is not a call of an API")));
     }
@@ -48,16 +59,24 @@ pub(super) fn read<'a>(
         ..Operation::default()
     };
     let parameters = parameters(description, operation, place)?;
-    request::parameters(description, &parameters, &mut made)?;
+    if parameters.len() > MOST_PARAMETERS {
+        return Ok(Err(format!("it has more than {MOST_PARAMETERS} parameters")));
+    }
+    sampler.begin();
+    request::parameters(sampler, &parameters, &mut made)?;
+    if made.path.len() > LONGEST_PATH {
+        return Ok(Err(format!("its path has more than {LONGEST_PATH} bytes")));
+    }
     request::credentials(description, operation, &mut made);
     if let Some(body) = operation.get("requestBody") {
         let (body, pointer) = description.resolved(body, &step(place.pointer, "requestBody"))?;
         if let Some(content) = body.get("content")
-            && let Err(why) = request::body(description, content, &step(&pointer, "content"), &mut made)?
+            && let Err(why) = request::body(sampler, content, &step(&pointer, "content"), &mut made)?
         {
             return Ok(Err(why));
         }
     }
+    made.remarks.extend(sampler.remark());
     expectation(description, place, (operation, schemas), &mut made)?;
     Ok(Ok(made))
 }
@@ -73,17 +92,7 @@ fn base(description: &Description<'_>, operation: &Value) -> String {
     else {
         return String::new();
     };
-    let mut url = url.to_owned();
-    let variables = server
-        .and_then(|server| server.get("variables"))
-        .and_then(Value::as_object);
-    for (name, variable) in variables.into_iter().flatten() {
-        let value = variable
-            .get("default")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        url = url.replace(&format!("{{{name}}}"), value);
-    }
+    let url = filled(url, server.and_then(|server| server.get("variables")));
     let path = match Url::parse(&url) {
         Ok(parsed) => parsed.path().to_owned(),
         Err(_) => url,
@@ -94,6 +103,22 @@ fn base(description: &Description<'_>, operation: &Value) -> String {
     } else {
         String::new()
     }
+}
+
+/// A URL with its variables, whose values contain none.
+fn filled(url: &str, variables: Option<&Value>) -> String {
+    let (mut out, mut rest) = (String::new(), url);
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let known = after.split_once('}').and_then(|(name, after)| {
+            let value = variables?.get(name)?.get("default").and_then(Value::as_str);
+            Some((value.unwrap_or_default(), after))
+        });
+        let (value, after) = known.unwrap_or(("{", after));
+        out.push_str(value);
+        rest = after;
+    }
+    out + rest
 }
 
 /// The parameters of the path item and of the operation; the latter take precedence.
@@ -109,7 +134,8 @@ fn parameters<'a>(
         let list = holder
             .and_then(|holder| holder.get("parameters"))
             .and_then(Value::as_array);
-        for (number, parameter) in list.into_iter().flatten().enumerate() {
+        let list = list.into_iter().flatten().take(MOST_PARAMETERS + 1);
+        for (number, parameter) in list.enumerate() {
             let here = step(&step(at, "parameters"), &number.to_string());
             let (parameter, _) = description.resolved(parameter, &here)?;
             let same = |known: &Parameter<'_>| {

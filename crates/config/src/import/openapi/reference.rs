@@ -5,6 +5,9 @@ use crate::import::document::Document;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+/// The most references one after another.
+const LONGEST_WAY: usize = 100;
+
 /// A description, and its version.
 pub(super) struct Description<'a> {
     pub(super) document: &'a Document,
@@ -40,6 +43,10 @@ impl<'a> Description<'a> {
         let mut way = vec![here.clone()];
         while let Some(Value::String(reference)) = value.get("$ref") {
             let (next, target) = self.target(reference, &here)?;
+            if way.len() > LONGEST_WAY {
+                let message = format!("more than {LONGEST_WAY} `$ref` one after another: shorten the way");
+                return Err(self.document.invalid(&here, message));
+            }
             if way.contains(&target) {
                 way.push(target);
                 let message = format!("`$ref` is circular, {}: define one of them", way.join(" → "));

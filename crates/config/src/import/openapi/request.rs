@@ -6,6 +6,7 @@ use crate::import::document::step;
 use crate::import::draft::{is_json, media_type, percent_encoded};
 use crate::import::{Body, DraftError, Operation};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The separator between the parts of a form; no sample contains this text.
@@ -24,13 +25,9 @@ fn plain(value: &Value) -> String {
 }
 
 /// The example of a parameter or a body; otherwise a sample of its schema.
-fn example<'a>(
-    description: &'a Description<'a>,
-    holder: &'a Value,
-    pointer: &str,
-) -> Result<Value, DraftError> {
+fn example<'a>(sampler: &Sampler<'a>, holder: &'a Value, pointer: &str) -> Result<Value, DraftError> {
     if let Some(value) = holder.get("example") {
-        return Ok(value.clone());
+        return Ok(sampler.copy(value, &step(pointer, "example")));
     }
     if let Some((name, first)) = holder
         .get("examples")
@@ -38,12 +35,11 @@ fn example<'a>(
         .and_then(|all| all.iter().next())
     {
         let below = step(&step(pointer, "examples"), name);
-        let (first, _) = description.resolved(first, &below)?;
+        let (first, _) = sampler.description.resolved(first, &below)?;
         if let Some(value) = first.get("value") {
-            return Ok(value.clone());
+            return Ok(sampler.copy(value, &below));
         }
     }
-    let sampler = Sampler { description };
     if let Some(schema) = holder.get("schema") {
         return sampler.sample(schema, &step(pointer, "schema"));
     }
@@ -52,33 +48,32 @@ fn example<'a>(
         .and_then(Value::as_object)
         .and_then(|all| all.iter().next());
     match content {
-        Some((kind, media)) => example(description, media, &step(&step(pointer, "content"), kind)),
+        Some((kind, media)) => example(sampler, media, &step(&step(pointer, "content"), kind)),
         None => Ok(Value::from("text")),
     }
 }
 
 /// Adds the parameters that are required or have an example.
 pub(super) fn parameters<'a>(
-    description: &'a Description<'a>,
+    sampler: &Sampler<'a>,
     parameters: &[Parameter<'a>],
     made: &mut Operation,
 ) -> Result<(), DraftError> {
+    let document = sampler.description.document;
     let mut query = Vec::new();
     let mut cookies = Vec::new();
     let mut left_out = Vec::new();
     for (parameter, pointer) in parameters {
         let text = |key: &str| parameter.get(key).and_then(Value::as_str);
         let (Some(name), Some(place)) = (text("name"), text("in")) else {
-            return Err(description
-                .document
-                .invalid(pointer, "a parameter needs `name` and `in`"));
+            return Err(document.invalid(pointer, "a parameter needs `name` and `in`"));
         };
         let required = parameter.get("required") == Some(&Value::Bool(true)) || place == "path";
         if !required && parameter.get("example").is_none() && parameter.get("examples").is_none() {
             left_out.push(name.to_owned());
             continue;
         }
-        let value = example(description, parameter, pointer)?;
+        let value = example(sampler, parameter, pointer)?;
         if parameter.pointer("/schema/pattern").is_some() && parameter.get("example").is_none() {
             made.remarks
                 .push(format!("`{name}` must match a pattern: check its value."));
@@ -90,7 +85,7 @@ pub(super) fn parameters<'a>(
                 if !made.path.contains(&sign) {
                     let message =
                         format!("the path has no `{sign}`: remove the parameter, or add it to the path");
-                    return Err(description.document.invalid(pointer, message));
+                    return Err(document.invalid(pointer, message));
                 }
                 // The value of a placeholder cannot have placeholders itself.
                 let part = if text.contains('{') {
@@ -108,7 +103,7 @@ pub(super) fn parameters<'a>(
             "cookie" => cookies.push(format!("{name}={}", percent_encoded(&joined(&value)))),
             other => {
                 let message = format!("a parameter in `{other}`: use path, query, header or cookie");
-                return Err(description.document.invalid(pointer, message));
+                return Err(document.invalid(pointer, message));
             }
         }
     }
@@ -128,18 +123,23 @@ pub(super) fn parameters<'a>(
 
 /// Placeholders of the path that the description does not define also get a value.
 fn finish_path(made: &mut Operation) {
-    while let Some((_, rest)) = made.path.clone().split_once('{') {
-        let name = rest.split('}').next().unwrap_or_default().to_owned();
-        let place = made.place(&name, "1");
-        made.path = made.path.replace(&format!("{{{name}}}"), &marked(&place));
-        made.remarks.push(format!(
-            "`{name}` of the path is not described: check whether \"1\" is a valid value."
-        ));
-        if !rest.contains('}') {
+    let path = std::mem::take(&mut made.path);
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    let (mut out, mut rest) = (String::new(), path.as_str());
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, after)) = after.split_once('}') else {
             break;
-        }
+        };
+        let place = known.entry(name).or_insert_with(|| {
+            made.remarks.push(format!(
+                "`{name}` of the path is not described: check whether \"1\" is a valid value."
+            ));
+            marked(&made.place(name, "1"))
+        });
+        out = out + before + place;
+        rest = after;
     }
-    let path = made.path.replace('{', "%7B").replace('}', "%7D");
+    let path = (out + rest).replace('{', "%7B").replace('}', "%7D");
     made.path = path.replace(MARKS[0], "{").replace(MARKS[1], "}");
 }
 
@@ -251,7 +251,7 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
 
 /// The body of a request. The error says why a contract cannot contain it.
 pub(super) fn body<'a>(
-    description: &'a Description<'a>,
+    sampler: &Sampler<'a>,
     content: &'a Value,
     pointer: &str,
     made: &mut Operation,
@@ -286,7 +286,7 @@ pub(super) fn body<'a>(
             "its body is of type {kind}, which a draft cannot contain: save one as a file, `file = …`"
         )));
     }
-    let value = example(description, media, &step(pointer, kind))?;
+    let value = example(sampler, media, &step(pointer, kind))?;
     let sent = match rank(kind) {
         0 | 1 | 5 => Body::Json(value),
         2 => {

@@ -3,40 +3,145 @@
 use super::reference::Description;
 use crate::import::DraftError;
 use crate::import::document::step;
+use crate::import::size::{Room, is_too_deep};
 use serde_json::{Map, Number, Value, json};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashSet};
 
 /// The deepest nesting of schemas.
 const DEEPEST: usize = 40;
+/// The largest sample of a request, bytes.
+const LARGEST: usize = 64 << 10;
+/// The most schemas and properties that are visited for all samples of a draft.
+const MOST_VISITS: usize = 1_000_000;
+/// The size of all samples that are kept for their next use, bytes.
+const KEPT: usize = 16 << 20;
 
-/// The purpose of a sample: requests leave out read-only properties.
+/// Makes the samples of a draft: requests leave out read-only properties. A small description can ask for endless values, so each
+/// operation has room for a limited sample, which is cut where the room ends.
 pub(super) struct Sampler<'a> {
     pub(super) description: &'a Description<'a>,
+    /// The samples by the pointers of their schemas, and what each takes.
+    known: RefCell<BTreeMap<String, (Value, usize)>>,
+    to_keep: RefCell<Room>,
+    visits: Cell<usize>,
+    /// What is left for the operation.
+    room: RefCell<Room>,
+    /// The schema at which the samples of the operation were cut.
+    cut: RefCell<Option<String>>,
 }
 
-/// A value; `None` if the schema contains itself endlessly.
+/// A value; `None` if the schema contains itself endlessly, or if there is no room left.
 type SampleValue = Result<Option<Value>, DraftError>;
 
 impl<'a> Sampler<'a> {
+    pub(super) fn new(description: &'a Description<'a>) -> Self {
+        Self {
+            description,
+            known: RefCell::default(),
+            to_keep: RefCell::new(Room::of(KEPT)),
+            visits: Cell::new(MOST_VISITS),
+            room: RefCell::new(Room::of(LARGEST)),
+            cut: RefCell::default(),
+        }
+    }
+
+    /// Begins with the samples of the next operation.
+    pub(super) fn begin(&self) {
+        *self.room.borrow_mut() = Room::of(LARGEST);
+        *self.cut.borrow_mut() = None;
+    }
+
+    /// What is missing in the samples of the operation.
+    pub(super) fn remark(&self) -> Option<String> {
+        let pointer = self.cut.borrow();
+        let place = self.description.document.place(pointer.as_deref()?);
+        Some(format!(
+            "{place}: the sample of its request is cut here, since it would have more than {} KiB: complete it, or give an `example`.",
+            LARGEST >> 10
+        ))
+    }
+
     /// A value for a request; an error if every value is endless.
     pub(super) fn sample(&self, schema: &'a Value, pointer: &str) -> Result<Value, DraftError> {
-        self.value(schema, pointer, &mut Vec::new())?.ok_or_else(|| {
-            let message = "this schema contains itself endlessly: make a member in the cycle optional, or give an `example`";
-            self.description.document.invalid(pointer, message)
-        })
+        match self.value(schema, pointer, &mut Vec::new())? {
+            Some(value) => Ok(value),
+            None if self.is_cut() => Ok(Value::Null),
+            None => {
+                let message = "this schema contains itself endlessly: make a member in the cycle optional, or give an `example`";
+                Err(self.description.document.invalid(pointer, message))
+            }
+        }
+    }
+
+    /// A value of the description; null where there is no room for it.
+    pub(super) fn copy(&self, value: &Value, pointer: &str) -> Value {
+        self.copied(value, pointer).unwrap_or_default()
+    }
+
+    fn copied(&self, value: &Value, pointer: &str) -> Option<Value> {
+        if is_too_deep(value) || !self.room.borrow_mut().take(value) {
+            self.cut_at(pointer);
+        }
+        (!self.is_cut()).then(|| value.clone())
+    }
+
+    fn is_cut(&self) -> bool {
+        self.cut.borrow().is_some()
+    }
+
+    fn cut_at(&self, pointer: &str) {
+        self.cut.borrow_mut().get_or_insert_with(|| pointer.to_owned());
+    }
+
+    /// Counts a visit. Returns whether the sample goes on.
+    fn visit(&self, pointer: &str) -> bool {
+        match self.visits.get().checked_sub(1) {
+            Some(left) => self.visits.set(left),
+            None => self.cut_at(pointer),
+        }
+        !self.is_cut()
     }
 
     fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
+        if !self.visit(pointer) {
+            return Ok(None);
+        }
         let (resolved, here) = self.description.resolved(schema, pointer)?;
         if here != pointer && way.contains(&here) || way.len() > DEEPEST {
             return Ok(None);
         }
         if let Some(given) = given(resolved) {
-            return Ok(Some(given));
+            return Ok(self.copied(given, &here));
         }
+        if let Some((value, size)) = self.known.borrow().get(&here) {
+            if !self.room.borrow_mut().take_bytes(*size) {
+                self.cut_at(&here);
+            }
+            return Ok((!self.is_cut()).then(|| value.clone()));
+        }
+        let before = self.room.borrow().left();
         way.push(here.clone());
         let value = self.built(resolved, &here, way);
         way.pop();
+        if let Ok(Some(value)) = &value
+            && !self.is_cut()
+        {
+            // A value is valid wherever its schema is named; that there is none may depend on the way.
+            let size = before - self.room.borrow().left();
+            if self.to_keep.borrow_mut().take_bytes(size + here.len()) {
+                self.known.borrow_mut().insert(here, (value.clone(), size));
+            }
+        }
         value
+    }
+
+    /// A value that is not copied from the description.
+    fn made(&self, value: Value, pointer: &str) -> Option<Value> {
+        if !self.room.borrow_mut().take(&value) {
+            self.cut_at(pointer);
+        }
+        (!self.is_cut()).then_some(value)
     }
 
     fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
@@ -61,11 +166,11 @@ impl<'a> Sampler<'a> {
         match kind(schema) {
             "object" => self.object(schema, pointer, way),
             "array" => self.array(schema, pointer, way),
-            "boolean" => Ok(Some(json!(true))),
-            "null" => Ok(Some(Value::Null)),
-            "integer" => Ok(Some(number(schema, true))),
-            "number" => Ok(Some(number(schema, false))),
-            _ => Ok(Some(Value::from(text(schema)))),
+            "boolean" => Ok(self.made(json!(true), pointer)),
+            "null" => Ok(self.made(Value::Null, pointer)),
+            "integer" => Ok(self.made(number(schema, true), pointer)),
+            "number" => Ok(self.made(number(schema, false), pointer)),
+            _ => Ok(self.made(Value::from(text(schema)), pointer)),
         }
     }
 
@@ -100,6 +205,7 @@ impl<'a> Sampler<'a> {
         for (place, part) in all.iter().enumerate() {
             let below = step(&step(pointer, "allOf"), &place.to_string());
             match self.value(part, &below, way)? {
+                None if self.is_cut() => break,
                 None => return Ok(None),
                 Some(Value::Object(members)) => merged.extend(members),
                 Some(other) => last = last.or(Some(other)),
@@ -119,7 +225,7 @@ impl<'a> Sampler<'a> {
     }
 
     fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
-        let required: Vec<&str> = schema
+        let required: HashSet<&str> = schema
             .get("required")
             .and_then(Value::as_array)
             .map(|names| names.iter().filter_map(Value::as_str).collect())
@@ -128,21 +234,31 @@ impl<'a> Sampler<'a> {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let below = step(&step(pointer, "properties"), name);
+            if !self.visit(&below) {
+                break;
+            }
             let (resolved, _) = self.description.resolved(property, &below)?;
             if resolved.get("readOnly") == Some(&json!(true)) {
                 continue;
             }
-            let is_required = required.contains(&name.as_str());
+            let is_required = required.contains(name.as_str());
             if !is_required && given(resolved).is_none() {
                 continue;
             }
             match self.value(property, &below, way)? {
                 Some(value) => {
+                    if !self.room.borrow_mut().take_bytes(name.len()) {
+                        self.cut_at(&below);
+                    }
                     members.insert(name.clone(), value);
                 }
-                None if is_required => return Ok(None),
+                None if is_required && !self.is_cut() => return Ok(None),
                 None => {}
             }
+        }
+        // The members have been counted.
+        if !self.room.borrow_mut().take(&json!({})) {
+            self.cut_at(pointer);
         }
         Ok(Some(Value::Object(members)))
     }
@@ -151,21 +267,38 @@ impl<'a> Sampler<'a> {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         let most = schema.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
-            return Ok(Some(json!([])));
+            return Ok(self.made(json!([]), pointer));
         };
+        let before = self.room.borrow().left();
         match self.value(items, &step(pointer, "items"), way)? {
             Some(item) => {
-                let count = least.max(1).min(most).min(100);
-                Ok(Some((0..count).map(|_| item.clone()).collect()))
+                let size = (before - self.room.borrow().left()).max(1);
+                let count = self.repeated(least.max(1).min(most), size, pointer);
+                Ok(Some(vec![item; count].into()))
             }
-            None if least == 0 => Ok(Some(json!([]))),
+            None if least == 0 => Ok(self.made(json!([]), pointer)),
             None => Ok(None),
         }
+    }
+
+    /// How many of `count` items there are after the first, which has been counted and takes `size` bytes.
+    fn repeated(&self, count: u64, size: usize, pointer: &str) -> usize {
+        if self.is_cut() {
+            return 1;
+        }
+        let most = 1 + self.room.borrow().left() / size;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count > most {
+            self.cut_at(pointer);
+            return most;
+        }
+        self.room.borrow_mut().take_bytes(count.saturating_sub(1) * size);
+        count
     }
 }
 
 /// The example, default or constant of the schema.
-fn given(schema: &Value) -> Option<Value> {
+fn given(schema: &Value) -> Option<&Value> {
     let first = |word: &str| {
         schema
             .get(word)
@@ -178,7 +311,6 @@ fn given(schema: &Value) -> Option<Value> {
         .or_else(|| schema.get("const"))
         .or_else(|| schema.get("default").filter(|value| !value.is_null()))
         .or_else(|| first("enum"))
-        .cloned()
 }
 
 /// Sets the discriminator of a choice to the choice's name.
@@ -277,9 +409,9 @@ fn text(schema: &Value) -> String {
         _ => "text",
     };
     let mut text = text.to_owned();
-    while (text.len() as u64) < length("minLength").unwrap_or(0).min(10_000) {
-        text.push('a');
-    }
+    // One that has no room need not be longer.
+    let least = length("minLength").unwrap_or(0).min(LARGEST as u64 + 1) as usize;
+    text.extend(std::iter::repeat_n('a', least.saturating_sub(text.len())));
     if let Some(most) = length("maxLength").filter(|most| (*most as usize) < text.len()) {
         text.truncate(most as usize);
     }

@@ -3,6 +3,8 @@
 use super::reference::Description;
 use crate::import::DraftError;
 use crate::import::document::step;
+use crate::import::draft::Names;
+use crate::import::size::Room;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -45,13 +47,26 @@ const LEFT_OUT: [&str; 12] = [
     "exclusiveMaximum",
 ];
 
+/// The size of all schemas of a draft, bytes.
+const LARGEST: usize = 16 << 20;
+
+fn has_schemas(word: &str) -> bool {
+    ONE.contains(&word) || SEVERAL.contains(&word) || NAMED.contains(&word)
+}
+
 /// Collects the schemas of replies.
 pub(super) struct Schemas<'a> {
     description: &'a Description<'a>,
     done: Map<String, Value>,
-    /// Schemas that have a name and are not converted yet: name by pointer.
+    /// The names of schemas by their pointers.
     names: BTreeMap<String, String>,
+    used: Names,
+    /// Pointers of schemas that have a name and are not converted yet.
     open: Vec<String>,
+    /// A file can describe more than it contains: a schema within another is part of both.
+    room: Room,
+    /// The first schema that has no room.
+    cut: Option<String>,
 }
 
 impl<'a> Schemas<'a> {
@@ -60,7 +75,10 @@ impl<'a> Schemas<'a> {
             description,
             done: Map::new(),
             names: BTreeMap::new(),
+            used: Names::default(),
             open: Vec::new(),
+            room: Room::of(LARGEST),
+            cut: None,
         }
     }
 
@@ -78,17 +96,18 @@ impl<'a> Schemas<'a> {
             self.description.resolved(schema, pointer)?;
             return self.name_of(reference, pointer);
         }
-        let converted = self.converted(schema, pointer)?;
-        let mut name = wished.to_owned();
-        while self.done.contains_key(&name) || self.names.values().any(|known| *known == name) {
-            name.push('_');
+        if let Some(name) = self.names.get(pointer) {
+            return Ok(name.clone());
         }
+        let converted = self.converted(schema, pointer)?;
+        let name = self.used.unique(wished);
+        self.names.insert(pointer.to_owned(), name.clone());
         self.done.insert(name.clone(), converted);
         Ok(name)
     }
 
-    /// All of them, including those that they reference.
-    pub(super) fn finish(mut self) -> Result<Map<String, Value>, DraftError> {
+    /// All of them, including those that they reference, and what is missing.
+    pub(super) fn finish(mut self) -> Result<(Map<String, Value>, Option<String>), DraftError> {
         while let Some(pointer) = self.open.pop() {
             let value = self
                 .description
@@ -100,7 +119,14 @@ impl<'a> Schemas<'a> {
             let name = self.names[&pointer].clone();
             self.done.insert(name, converted);
         }
-        Ok(self.done)
+        let remark = self.cut.map(|pointer| {
+            format!(
+                "{}: from here on, schemas of replies are left out, and any value is valid: a draft has at most {} MiB of them",
+                self.description.document.place(&pointer),
+                LARGEST >> 20
+            )
+        });
+        Ok((self.done, remark))
     }
 
     fn name_of(&mut self, reference: &str, at: &str) -> Result<String, DraftError> {
@@ -119,16 +145,26 @@ impl<'a> Schemas<'a> {
         let short = pointer
             .strip_prefix("/components/schemas/")
             .filter(|rest| !rest.contains('/'));
-        let mut name = plain(short.unwrap_or_else(|| pointer.trim_start_matches('/')));
-        while self.done.contains_key(&name) || self.names.values().any(|known| *known == name) {
-            name.push('_');
-        }
+        let name = plain(short.unwrap_or_else(|| pointer.trim_start_matches('/')));
+        let name = self.used.unique(&name);
         self.names.insert(pointer.clone(), name.clone());
         self.open.push(pointer);
         Ok(name)
     }
 
     fn converted(&mut self, schema: &'a Value, pointer: &str) -> Result<Value, DraftError> {
+        // Keywords with a schema come back here; what other keywords have is copied.
+        let own = match schema {
+            Value::Object(members) => members
+                .iter()
+                .filter(|(word, _)| !LEFT_OUT.contains(&word.as_str()) && !has_schemas(word))
+                .all(|(_, value)| self.room.take(value)),
+            _ => true,
+        };
+        if !own || !self.room.take_bytes(64) {
+            self.cut.get_or_insert_with(|| pointer.to_owned());
+            return Ok(Value::Bool(true));
+        }
         let Value::Object(members) = schema else {
             return match schema {
                 Value::Bool(_) => Ok(schema.clone()),

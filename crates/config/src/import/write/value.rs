@@ -23,20 +23,24 @@ impl EscapedTexts {
 
     /// A text with the operation's own placeholders.
     pub(super) fn own_places(&mut self, text: &str) -> String {
-        let own = |after: &str| {
-            let name = after.split_once('}')?.0;
-            self.with.contains_key(name).then_some(name.len() + 1)
-        };
-        let Some((open, length)) = text
-            .match_indices('{')
-            .find_map(|(open, _)| Some((open, own(&text[open + 1..])?)))
-        else {
-            return self.text(text);
-        };
-        let (before, place) = text.split_at(open);
-        let (place, after) = place.split_at(1 + length);
-        // A brace before a placeholder would make it a text.
-        self.without_braces(before) + place + &self.own_places(after)
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some((before, place, after)) = self.own_place(rest) {
+            // A brace before a placeholder would make it a text.
+            out = out + &self.without_braces(before) + place;
+            rest = after;
+        }
+        out + &self.text(rest)
+    }
+
+    /// The first of the operation's own placeholders, with the texts before and after it.
+    fn own_place<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
+        text.match_indices('{').find_map(|(open, _)| {
+            let (before, rest) = text.split_at(open);
+            let end = 1 + rest[1..].find(['{', '}'])?;
+            let name = &rest[1..end];
+            let is_own = rest[end..].starts_with('}') && name != BRACE && self.with.contains_key(name);
+            is_own.then(|| (before, &rest[..=end], &rest[end + 1..]))
+        })
     }
 
     fn without_braces(&mut self, text: &str) -> String {

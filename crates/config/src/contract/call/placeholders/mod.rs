@@ -17,7 +17,7 @@ use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::formula::Formula;
 use prony_load::{Body, Bytes, Encoding, Parameter, Part, Source, Template};
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -99,6 +99,10 @@ enum Resolved<'a> {
 
 /// Nesting of constants deeper than this is a cycle.
 const DEEPEST: usize = 16;
+/// The size of all values that a call inserts, bytes: constants that contain others several times could take any amount.
+const MOST_INSERTED: usize = 16 << 20;
+/// What each of them counts besides its text.
+const EACH: usize = 256;
 
 /// The values of the placeholders of a call.
 pub(crate) struct PlaceholderValues<'a> {
@@ -110,6 +114,8 @@ pub(crate) struct PlaceholderValues<'a> {
     /// The body of the request, once it is known.
     body: RefCell<Option<Body>>,
     used: RefCell<BTreeSet<String>>,
+    /// The size of the values that have been inserted.
+    inserted: Cell<usize>,
 }
 
 type FilledTemplate = Result<Template, ConfigError>;
@@ -124,6 +130,7 @@ impl<'a> PlaceholderValues<'a> {
             slots,
             body: RefCell::default(),
             used: RefCell::default(),
+            inserted: Cell::default(),
         }
     }
 
@@ -334,6 +341,7 @@ impl<'a> PlaceholderValues<'a> {
         } = place;
         let form = reference.form;
         let (name, resolved) = self.resolve(reference)?;
+        self.count(&resolved).map_err(wrong)?;
         match resolved {
             Resolved::Known(value) => {
                 let text = context.escaped(&text_of(value), form).map_err(wrong)?;
@@ -380,6 +388,7 @@ impl<'a> PlaceholderValues<'a> {
     ) -> Result<(), TemplateError> {
         let wrong = |message: String| TemplateError::new(reference.range.clone(), message, None);
         let (name, resolved) = self.resolve(reference)?;
+        self.count(&resolved).map_err(wrong)?;
         let is_raw = reference.form == Form::Raw;
         let as_json = |value: &Value| match value {
             Value::String(text) if is_raw => text.clone(),
@@ -449,7 +458,10 @@ impl<'a> PlaceholderValues<'a> {
                 if let [Piece::Reference(reference)] = pieces.as_slice()
                     && reference.form != Form::Text
                 {
-                    match self.resolve(reference).map_err(at)? {
+                    let (name, resolved) = self.resolve(reference).map_err(at)?;
+                    self.count(&resolved)
+                        .map_err(|message| self.contract.file.invalid(span.clone(), message))?;
+                    match (name, resolved) {
                         (
                             _,
                             Resolved::Known(
@@ -498,6 +510,24 @@ impl<'a> PlaceholderValues<'a> {
                 .into(),
             scalar => scalar.to_json(),
         })
+    }
+
+    /// Counts a value that is inserted.
+    fn count(&self, resolved: &Resolved<'_>) -> Result<(), String> {
+        let size = match resolved {
+            Resolved::Known(Value::String(text)) => text.len(),
+            Resolved::Constant(value) => value.span().len(),
+            _ => 0,
+        };
+        let inserted = self.inserted.get().saturating_add(size + EACH);
+        self.inserted.set(inserted);
+        if inserted > MOST_INSERTED {
+            let most = MOST_INSERTED >> 20;
+            return Err(format!(
+                "the values of this call have more than {most} MiB: use fewer or shorter ones"
+            ));
+        }
+        Ok(())
     }
 
     /// What a placeholder stands for, with its full name.
