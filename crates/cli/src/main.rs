@@ -27,6 +27,7 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    prony_host::set_sources(env!("PRONY_SOURCES"));
     commands::load::remember_key();
     let wants_json = exit::wants_json(std::env::args_os());
     let arguments = match args::Arguments::try_parse() {

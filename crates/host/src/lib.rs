@@ -22,6 +22,7 @@ mod neighbours;
 mod placement;
 mod process;
 mod remote;
+mod sources;
 mod supervisor;
 mod topology;
 mod tree;
@@ -55,5 +56,6 @@ pub use remote::{
     Binary, Channel, ClockSample, Connect, HandshakeErrorFn, HandshakeFailure, LEASE, Pipe, Progress, Remote,
     RemoteClaim, Ssh, Transport, TransportGuard, UploadResult,
 };
+pub use sources::set_sources;
 pub use supervisor::supervise;
 pub use topology::{Core, CpuDemand, Split, Topology};

@@ -389,18 +389,26 @@ fn another_prony_is_refused() {
     let cache = folder();
     let remote = connected(cache.path());
     let mut hello = remote.hello().clone();
+    let answer = |hello: &prony_host::wire::AgentHello| {
+        let mut frames = Vec::new();
+        let json = serde_json::to_vec(hello).expect("plain data");
+        prony_host::wire::Frame::write_message(0, &json, &mut frames);
+        let file = cache.path().join("hello");
+        fs::write(&file, frames).expect("written");
+        let protocol = prony_host::wire::PROTOCOL;
+        let script = format!("echo '[[prony:agent:{protocol}]]'; cat {}; cat", file.display());
+        instead(&script).to_string()
+    };
+    // The toy does not know its sources, so it is accepted by all.
+    prony_host::set_sources("5ca1ab1e");
+    hello.sources = "f005ba11".to_owned();
+    let text = answer(&hello);
+    assert!(
+        text.contains("on app is another build of version") && text.contains("f005ba11"),
+        "{text}"
+    );
     hello.version = "0.0.9".to_owned();
-    let mut frames = Vec::new();
-    let json = serde_json::to_vec(&hello).expect("plain data");
-    prony_host::wire::Frame::write_message(0, &json, &mut frames);
-    let file = cache.path().join("hello");
-    fs::write(&file, frames).expect("written");
-    let protocol = prony_host::wire::PROTOCOL;
-    let text = instead(&format!(
-        "echo '[[prony:agent:{protocol}]]'; cat {}; cat",
-        file.display()
-    ))
-    .to_string();
+    let text = answer(&hello);
     assert!(
         text.contains("on app is version 0.0.9") && text.contains("this is version"),
         "{text}"

@@ -7,6 +7,7 @@ mod folders;
 mod processes;
 mod session;
 
+use crate::sources::sources;
 use crate::supervisor::pin_thread;
 use crate::wire::AgentHello;
 use crate::{Cpus, Host as _, HostError, Local, free_bytes, hostname};
@@ -44,6 +45,7 @@ pub fn agent(supervisor: Vec<OsString>, hash: Option<String>) -> io::Result<()> 
     let now = session::clocks();
     let hello = AgentHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: sources().to_owned(),
         hash,
         architecture: std::env::consts::ARCH.to_owned(),
         hostname: hostname(),

@@ -4,6 +4,7 @@ use super::shared::{ConnectionState, ProcessNotifications, State, TimedResponse}
 use super::transport::Channel;
 use super::{ClockSample, Connect};
 use crate::HostError;
+use crate::sources::sources;
 use crate::wire::{self, AgentHello, AgentLink, AgentRequest, ControllerHello, PROTOCOL, Reply};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -103,6 +104,14 @@ impl Connection {
         };
         if hello.version != VERSION {
             return Err(other(&host, format!("is version {}", hello.version)));
+        }
+        let is_known = !hello.sources.is_empty() && !sources().is_empty();
+        if is_known && hello.sources != sources() {
+            let text = format!(
+                "is another build of version {VERSION}: its sources have the digest {}",
+                hello.sources
+            );
+            return Err(other(&host, text));
         }
         let welcome = ControllerHello {
             version: VERSION.to_owned(),

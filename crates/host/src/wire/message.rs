@@ -14,6 +14,9 @@ pub const PROTOCOL: u32 = 2;
 pub struct AgentHello {
     /// The version of prony.
     pub version: String,
+    /// Digest of the sources that it was built from; empty if it does not know.
+    #[serde(default)]
+    pub sources: String,
     /// SHA-256 of its binary, hexadecimal, if the process that started it knows it.
     pub hash: Option<String>,
     /// CPU architecture: `x86_64`, `aarch64`, ….

@@ -276,6 +276,7 @@ fn round<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(message:
 fn hello() -> AgentHello {
     AgentHello {
         version: "0.1.0".to_owned(),
+        sources: "5ca1ab1e".to_owned(),
         hash: Some("00".repeat(32)),
         architecture: "x86_64".to_owned(),
         hostname: Some("load1".to_owned()),
