@@ -13,12 +13,13 @@ use self::toml::{Keys, VariantToml};
 use crate::ConfigError;
 use crate::format::suggestion::suggest;
 use crate::format::{Faults, FileKind, SourceFile, Spanned};
-use crate::toolchain::{Requirement, requirements};
+use crate::toolchain::{Requirement, Toolchain, requirements};
 use prony_load::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A variant of a service, with everything that its build and run need.
@@ -51,6 +52,8 @@ pub struct Service {
     pub studies: Vec<String>,
     /// Toolchains that the machine must have.
     pub toolchains: Vec<Requirement>,
+    /// The toolchains of its own revision of the project; `None`: those of the catalogue.
+    pub own_toolchains: Option<Arc<BTreeMap<String, Toolchain>>>,
     pub workers: Workers,
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
@@ -237,6 +240,7 @@ impl Variant<'_> {
                 .unwrap_or_else(|| vec![Protocol::Http1]),
             studies: base.study.clone().unwrap_or_default(),
             toolchains,
+            own_toolchains: None,
             workers: self.workers(&reached),
             build: match reached {
                 ServiceOrigin::Run(_) => self.find(|keys| keys.build.clone()).unwrap_or_default(),

@@ -300,7 +300,9 @@ impl<'a> Builder<'a> {
     fn tools(&self, service: &Service) -> Result<Tools, Failure> {
         let mut tools = Tools::default();
         for requirement in &service.toolchains {
-            let Some(toolchain) = self.toolchains.get(&requirement.toolchain) else {
+            let own = service.own_toolchains.as_deref();
+            let toolchain = own.unwrap_or(self.toolchains).get(&requirement.toolchain);
+            let Some(toolchain) = toolchain else {
                 let text = format!("unknown toolchain `{}`", requirement.toolchain);
                 return Err(Failure::infrastructure(TrialStage::Toolchain, text));
             };
@@ -337,8 +339,12 @@ impl<'a> Builder<'a> {
     /// Probes each toolchain once for all services.
     fn probed(&self, toolchain: &Toolchain) -> Result<InstalledToolchain, String> {
         let mut found = lock(&self.found);
+        // Another revision may look for it in another way.
         found
-            .entry(toolchain.name.clone())
+            .entry(format!(
+                "{} {:?} {}",
+                toolchain.name, toolchain.locate, toolchain.probe
+            ))
             .or_insert_with(|| probe(toolchain, &self.folders.cache))
             .clone()
     }

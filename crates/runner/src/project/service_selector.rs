@@ -13,6 +13,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Marks the folder of a revision that was checked out completely.
 const WHOLE: &str = ".prony-whole";
@@ -109,6 +110,7 @@ pub fn choose(
             let root = taken_out(checkout, &commit, &subject.name)?;
             let then = Checkout { root }.catalogue()?;
             let mut service = one(&then, subject)?.clone();
+            service.own_toolchains = Some(Arc::new(then.toolchains));
             service.variant = format!("{}@{}", service.variant, &commit[..commit.len().min(12)]);
             service.default = false;
             service
@@ -191,18 +193,16 @@ fn resolve(checkout: &Checkout, revision: &str) -> Result<String, CommandError> 
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The folder of the service in this revision, with the files that are needed to parse it. Each revision is checked out once.
+/// The folder of the project in this revision, which must have the service. Each revision is checked out once.
 fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf, CommandError> {
-    let root = checkout
-        .state()
-        .join("revisions")
-        .join(format!("{commit}-{service}"));
-    if root.join(WHOLE).is_file() {
+    let root = checkout.state().join("revisions").join(commit);
+    let folder = Path::new("services").join(service);
+    if root.join(WHOLE).is_file() && root.join(&folder).is_dir() {
         return Ok(root);
     }
     // Checked out into a temporary folder and then renamed, so that an interrupted checkout is never mistaken for a complete
     // one.
-    let aside = root.with_file_name(format!(".{commit}-{service}.{}", std::process::id()));
+    let aside = root.with_file_name(format!(".{commit}.{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&aside);
     std::fs::create_dir_all(&aside).failed(|| format!("cannot create the folder {}", aside.display()))?;
     let taken = take_out(checkout, commit, service, &aside);
@@ -245,17 +245,8 @@ fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Re
         }
     };
     git(&["read-tree", commit], Stdio::null())?;
-    // A project may have no toolchains, contracts or backing services of its own.
-    let paths = [
-        "ls-files",
-        "-z",
-        "--",
-        &folder,
-        "services/toolchains.toml",
-        "contracts",
-        "backing-services",
-    ];
-    let listed = git(&paths, Stdio::null())?;
+    // All of it: the service may copy files from anywhere in the project.
+    let listed = git(&["ls-files", "-z", "--", "."], Stdio::null())?;
     let names = scratch.path().join("names");
     std::fs::write(&names, &listed).failed(|| format!("cannot write {}", names.display()))?;
     let names = File::open(&names).failed(|| format!("cannot read {}", names.display()))?;
@@ -388,9 +379,7 @@ mod tests {
         let commit = committed(&root, &root, &[]);
         // Left behind by a killed prony.
         let checkout = Checkout { root: root.clone() };
-        let part = checkout
-            .state()
-            .join(format!("revisions/{commit}-toy/services/toy"));
+        let part = checkout.state().join(format!("revisions/{commit}/services/toy"));
         fs::create_dir_all(&part).expect("made");
         fs::write(part.join("service.toml"), "half").expect("written");
         let taken = taken_out(&checkout, &commit, "toy").expect("taken out");
