@@ -21,29 +21,27 @@ pub(crate) fn links_lead_somewhere(repository: &Repository) -> Vec<String> {
     faults
 }
 
-/// The tests in nextest's configuration exist: for nextest, a filter that matches no test is not an error.
-pub(crate) fn configured_tests_exist(repository: &Repository) -> Vec<String> {
-    let config = repository.text(".config/nextest.toml");
-    let words = config.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    // Names of tests are sentences: a word with three underscores is one.
-    let names: BTreeSet<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
-    if names.len() < 10 {
-        return vec![format!(
-            ".config/nextest.toml: only {} names of tests found",
-            names.len()
-        )];
+/// Tests that the configuration of the runner and SECURITY.md name exist.
+pub(crate) fn named_tests_exist(repository: &Repository) -> Vec<String> {
+    let mut faults = Vec::new();
+    for file in [".config/nextest.toml", "SECURITY.md"] {
+        let text = repository.text(file);
+        let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+        // Names of tests are sentences: a word with three underscores is one.
+        let names: BTreeSet<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
+        if names.len() < 10 {
+            faults.push(format!("{file}: only {} names of tests found", names.len()));
+        }
+        let exists = |name: &&str| {
+            let test = format!("fn {name}(");
+            repository
+                .files()
+                .any(|(path, source)| has_extension(path, "rs") && source.contains(&test))
+        };
+        let missing = names.into_iter().filter(|name| !exists(name));
+        faults.extend(missing.map(|name| format!("{file}: no test `{name}`")));
     }
-    let exists = |name: &&str| {
-        let test = format!("fn {name}(");
-        repository
-            .files()
-            .any(|(path, source)| has_extension(path, "rs") && source.contains(&test))
-    };
-    names
-        .into_iter()
-        .filter(|name| !exists(name))
-        .map(|name| format!(".config/nextest.toml: no test `{name}`"))
-        .collect()
+    faults
 }
 
 /// No file contains a folder or a mirror of the machine on which it was written.

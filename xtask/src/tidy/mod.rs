@@ -43,7 +43,7 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("services are complete", documents::services_are_complete),
     ("links lead somewhere", documents::links_lead_somewhere),
-    ("configured tests exist", documents::configured_tests_exist),
+    ("named tests exist", documents::named_tests_exist),
     ("nothing names one machine", documents::nothing_names_one_machine),
     ("no banned phrase", prose::phrases_are_not_banned),
     ("no banned type name", prose::type_names_are_not_banned),
