@@ -129,6 +129,20 @@ impl CacheKey<'_> {
     }
 }
 
+/// Waits until no other process has this lock.
+pub(super) fn alone(path: &Path, cancel: &Cancel) -> Result<LockFile, Failure> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
+    let lock = LockFile::open(path).map_err(|error| failed("lock", path, &error))?;
+    while !taken(lock.try_exclusive(), &lock)? {
+        if cancel.is_asked() {
+            return Err(Failure::interrupted(TrialStage::Build));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(lock)
+}
+
 impl Entry {
     /// Writes the ID of this process into the lock file.
     fn new(folder: PathBuf, mut lock: LockFile) -> Result<Self, Failure> {

@@ -19,6 +19,7 @@ mod toolchain;
 use crate::testbed::{Member, ReconnectingHost, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
+use prony_files::LockFile;
 use prony_host::{Container, Host};
 use prony_records::{Exclusion, Fingerprint, ServiceId, TrialStage};
 use std::collections::BTreeMap;
@@ -167,6 +168,7 @@ impl<'a> Builder<'a> {
         let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
             cache::CacheLookup::Complete(folder, in_use) => (true, (folder, in_use)),
             cache::CacheLookup::Empty(entry) => {
+                let _alone = self.alone_with_cargo(service).map_err(without_log)?;
                 entry.renew(&sources).map_err(without_log)?;
                 steps::run(self, service, &tools, entry.folder())?;
                 let version = steps::version(self, service, &tools, entry.folder())?;
@@ -190,6 +192,16 @@ impl<'a> Builder<'a> {
             took: began.elapsed(),
             in_use,
         })
+    }
+
+    /// The lock of the folder in which cargo builds. All builds share it, and each copies its program out with a command of its own:
+    /// meanwhile no other prony may build another revision of the same crate.
+    fn alone_with_cargo(&self, service: &Service) -> Result<Option<LockFile>, Failure> {
+        let uses_it = |command: &String| command.contains("CARGO_TARGET_DIR");
+        if !service.build.iter().any(uses_it) {
+            return Ok(None);
+        }
+        cache::alone(&self.folders.cache.join("cargo-target.lock"), self.cancel).map(Some)
     }
 
     /// What a build of the service depends on: the parts `Part::BUILD`. `None` if the machine lacks a toolchain or an image, or if
