@@ -202,3 +202,62 @@ fn a_service_does_not_change_its_build() {
         }
     }
 }
+
+/// All builds share the folder in which cargo builds, and each takes its program out of it afterwards.
+#[test]
+fn two_builds_do_not_use_the_folder_of_cargo_at_the_same_time() {
+    let checkout = Checkout::new(1, &["right", "again"]);
+    for mode in ["right", "again"] {
+        checkout.add(
+            mode,
+            r#""mkdir $CARGO_TARGET_DIR/busy", "sleep 0.5", "rmdir $CARGO_TARGET_DIR/busy""#,
+        );
+    }
+    let pair = ["toy-right", "toy-again"].map(|name| checkout.start(&["check", name]));
+    for one in pair {
+        let ended = CommandOutput::of(&one.wait_with_output().expect("it ends"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_revision_is_built_with_its_own_scripts_toolchains_and_copied_files() {
+    let checkout = curious();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(checkout.path("."));
+        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
+        let done = git.args(arguments).output().expect("git is needed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+    };
+    let toolchains = std::fs::read_to_string(checkout.path("services/toolchains.toml")).expect("toolchains");
+    let written = |word: &str| {
+        checkout.write("services/note.sh", &format!("echo {word}\n"));
+        checkout.write("shared/words.txt", &format!("{word}\n"));
+        let located = format!("locate = \"echo {word}\"\nvariable = \"PLACE\"\nprobe");
+        checkout.write("services/toolchains.toml", &toolchains.replace("probe", &located));
+    };
+    change(
+        &checkout,
+        "build = [\"env > built.txt\"]",
+        "build = [\"sh $PRONY_SERVICES/note.sh > note.txt\", \"echo $PLACE > place.txt\"]\ncopies = { \"words.txt\" = \"shared/words.txt\" }",
+    );
+    written("then");
+    git(&["init", "-q"]);
+    git(&["add", "services", "shared"]);
+    git(&["commit", "-qm", "then"]);
+    written("now");
+    let options = ["--rounds=2", "-d300ms", "--warmup=100ms", "-c2"];
+    let ended = checkout.prony(&[&["duet", "toy-right@HEAD", "toy-right"], &options[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let mut texts: Vec<String> = builds(&checkout.path(""))
+        .iter()
+        .map(|build| {
+            ["note.txt", "words.txt", "place.txt"]
+                .map(|file| std::fs::read_to_string(build.join(file)).expect("built"))
+                .concat()
+        })
+        .collect();
+    texts.sort();
+    assert_eq!(texts, ["now\nnow\nnow\n", "then\nthen\nthen\n"]);
+}
