@@ -234,7 +234,7 @@ fn a_revision_is_built_with_its_own_scripts_toolchains_and_copied_files() {
     let written = |word: &str| {
         checkout.write("services/note.sh", &format!("echo {word}\n"));
         checkout.write("shared/words.txt", &format!("{word}\n"));
-        let located = format!("locate = \"echo {word}\"\nvariable = \"PLACE\"\nprobe");
+        let located = format!("locate = \"echo {word}\"\nexport = \"PLACE\"\nprobe");
         checkout.write("services/toolchains.toml", &toolchains.replace("probe", &located));
     };
     change(
