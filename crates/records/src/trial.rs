@@ -284,7 +284,12 @@ impl RunRecord {
 
     /// What the results of each service depend on, by the label of the service; `None` if an earlier version of prony measured it.
     pub fn fingerprints(&self) -> Option<BTreeMap<String, Fingerprint>> {
-        serde_json::from_value(self.plan.get(Self::FINGERPRINTS)?.clone()).ok()
+        Self::fingerprints_in(&self.plan)
+    }
+
+    /// The same, from a stored or exported plan.
+    pub fn fingerprints_in(plan: &serde_json::Value) -> Option<BTreeMap<String, Fingerprint>> {
+        serde_json::from_value(plan.get(Self::FINGERPRINTS)?.clone()).ok()
     }
 }
 

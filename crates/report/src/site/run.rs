@@ -5,7 +5,7 @@ use crate::formats::{drawn, page_of, title_of};
 use crate::model::{is_shown_for_all, ranks};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
-use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
+use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
 use prony_statistics::{
     Group, Metric, Mismatch, Quantity, RunConditions, ServiceSummary, Summary, mismatches,
 };
@@ -24,6 +24,8 @@ pub struct SiteRun {
     pub(super) started_at: String,
     pub(super) ended_at: Option<String>,
     pub(super) environment: Environment,
+    /// What the results of each service depend on; empty if an earlier version of prony measured it.
+    fingerprints: BTreeMap<String, Fingerprint>,
     pub(super) services: Vec<ServiceInfo>,
     pub(super) boards: Vec<Ranking>,
     /// Warnings about the whole run.
@@ -77,6 +79,7 @@ impl SiteRun {
         }
         bring_up_to_date(&mut report);
         let title = report["plan"]["title"].as_str().map(str::to_owned);
+        let fingerprints = RunRecord::fingerprints_in(&report["plan"]).unwrap_or_default();
         let exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
         let page = page(report, &exported)?;
         let mut boards = Vec::new();
@@ -100,6 +103,7 @@ impl SiteRun {
             suite: exported.suite,
             started_at: exported.started_at,
             ended_at: exported.ended_at,
+            fingerprints,
             environment: exported.environment,
             services: exported.services,
             warnings: exported.warnings,
@@ -134,7 +138,7 @@ impl SiteRun {
             generators: None,
             settings: BTreeMap::new(),
             others: None,
-            fingerprints: BTreeMap::new(),
+            fingerprints: self.fingerprints.clone(),
         }
     }
 

@@ -76,6 +76,7 @@ impl CompareSide {
     fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
         let mut report = reporting::read_report(path)?;
         upgrade(&mut report);
+        let fingerprints = RunRecord::fingerprints_in(&report["plan"]).unwrap_or_default();
         let exported = serde_json::from_value::<ReportExport>(report).map_err(|error| {
             bad_input(anyhow!(
                 "{} is not a prony report ({error}): write one with `prony report --format json`",
@@ -113,7 +114,7 @@ impl CompareSide {
             settings: BTreeMap::new(),
             services: exported.services,
             others: None,
-            fingerprints: BTreeMap::new(),
+            fingerprints,
         })
     }
 
