@@ -762,3 +762,75 @@ fn a_revision_is_never_an_option() {
     assert!(!touched.exists(), "the branch's name ran a command");
     assert!(!git(&checkout, &["branch", "--list"]).contains("written"));
 }
+
+/// A prony that compares nothing, and keeps the names of what it was to compare.
+const RECORDER: &str = r#"#!/bin/sh
+if [ "$1" = compare ]; then echo "$2" | cut -d@ -f1 >> "$(dirname "$0")/compared"; fi
+while [ $# -gt 0 ]; do
+  if [ "$1" = --out ]; then echo "<!-- prony: no regression -->" > "$2"; fi
+  shift
+done
+"#;
+
+#[test]
+fn a_change_of_shared_files_is_a_change_of_the_services_that_use_them() {
+    let checkout = Checkout::new(2, &["right", "other", "third"]);
+    checkout.add("other", r#""sh $PRONY_SERVICES/note.sh""#);
+    let file = "services/toy-right/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    let copies = "copies = { \"words.txt\" = \"shared/words.txt\" }\nbuild";
+    checkout.write(file, &text.replacen("build", copies, 1));
+    let file = "services/toy-third/service.toml";
+    let text = std::fs::read_to_string(checkout.path(file)).expect("the service");
+    checkout.write(file, &text.replace("\"python\"", "\"tool\""));
+    let tool = |words: &str| {
+        let python = std::fs::read_to_string(checkout.path("services/toolchains.toml")).expect("toolchains");
+        let python = python.split("[tool]").next().unwrap_or_default().trim_end();
+        let tool = python.replace("[python]", "[tool]").replace("CPython", words);
+        checkout.write("services/toolchains.toml", &format!("{python}\n\n{tool}\n"));
+    };
+    tool("Tool");
+    checkout.write("services/note.sh", "echo one\n");
+    checkout.write("shared/words.txt", "one\n");
+    checkout.write("recorder/prony", RECORDER);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(checkout.path("recorder/prony"), executable).expect("a mode");
+    let github = Github::start();
+    git(&checkout, &["init", "-q"]);
+    let recorder = checkout.path("recorder/prony").display().to_string();
+    let all = |what: &str| {
+        git(&checkout, &["add", "contracts", "services", "shared"]);
+        git(&checkout, &["commit", "-q", "-m", what]);
+        git(&checkout, &["rev-parse", "HEAD"])
+    };
+    let mut base = all("base");
+    let mut compared = |what: &str| {
+        let head = all(what);
+        let inputs = vec![("prony", recorder.as_str())];
+        let runner = Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs,
+        };
+        let job = runner.run(&base);
+        assert_eq!(job.code, 0, "{what}: {}", job.log);
+        base = head;
+        let file = checkout.path("recorder/compared");
+        let names = std::fs::read_to_string(&file).unwrap_or_default();
+        let _ = std::fs::remove_file(file);
+        names.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    checkout.write("shared/words.txt", "two\n");
+    assert_eq!(compared("a copied file"), ["toy-right"]);
+    checkout.write("services/note.sh", "echo two\n");
+    assert_eq!(compared("a shared script"), ["toy-other"]);
+    tool("Another tool");
+    assert_eq!(compared("a toolchain"), ["toy-third"]);
+    checkout.write("services/unused.sh", "echo three\n");
+    assert_eq!(compared("a script of nobody"), [] as [&str; 0]);
+    // The contracts are a link to those of the repository.
+    std::fs::remove_file(checkout.path("contracts")).expect("a link");
+    let contract = std::fs::read_to_string(root().join("contracts/hello/contract.toml")).expect("a contract");
+    checkout.write("contracts/hello/contract.toml", &contract);
+    assert_eq!(compared("a contract"), ["toy-other", "toy-right", "toy-third"]);
+}
