@@ -354,6 +354,7 @@ fn commit(checkout: &Checkout, what: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the life of a pull request")]
 fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();

@@ -78,9 +78,9 @@ fn builds_and_services_inherit_only_what_they_need() {
         "{}",
         ended.err
     );
-    let build = &builds(&checkout.path(""))[0];
+    let folder = &builds(&checkout.path(""))[0];
     let (built, started) = (
-        variables(&build.join("built.txt")),
+        variables(&folder.join("built.txt")),
         variables(&checkout.state("toy-right").join("started.txt")),
     );
     for inherited in [&built, &started] {

@@ -25,8 +25,8 @@ pub(crate) fn links_lead_somewhere(repository: &Repository) -> Vec<String> {
 pub(crate) fn named_tests_exist(repository: &Repository) -> Vec<String> {
     let mut faults = Vec::new();
     for file in [".config/nextest.toml", "SECURITY.md"] {
-        let text = repository.text(file);
-        let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+        let document = repository.text(file);
+        let words = document.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
         // Names of tests are sentences: a word with three underscores is one.
         let names: BTreeSet<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
         if names.len() < 10 {
@@ -86,7 +86,7 @@ pub(crate) fn services_are_complete(repository: &Repository) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{configured_tests_exist, links_lead_somewhere, services_are_complete};
+    use super::{links_lead_somewhere, named_tests_exist, services_are_complete};
     use crate::tidy::repository::Repository;
 
     #[test]
@@ -97,18 +97,24 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_test_that_does_not_exist_is_reported() {
+    fn a_named_test_that_does_not_exist_is_reported() {
         let names: Vec<String> = (0..12).map(|number| format!("a_b_c_d{number}")).collect();
         let source: Vec<String> = names[1..]
             .iter()
             .map(|name| format!("fn {name}() {{}}"))
             .collect();
-        let (config, source) = (names.join(" "), source.join("\n"));
-        let repository = Repository::of(&[(".config/nextest.toml", &config), ("tests/a.rs", &source)]);
-        assert_eq!(
-            configured_tests_exist(&repository),
-            [".config/nextest.toml: no test `a_b_c_d0`"]
-        );
+        let (all, known, source) = (names.join(" "), names[1..].join(" "), source.join("\n"));
+        let faults = |config: &str, security: &str| {
+            let files = [
+                (".config/nextest.toml", config),
+                ("SECURITY.md", security),
+                ("tests/a.rs", &source),
+            ];
+            named_tests_exist(&Repository::of(&files))
+        };
+        assert_eq!(faults(&all, &known), [".config/nextest.toml: no test `a_b_c_d0`"]);
+        assert_eq!(faults(&known, &all), ["SECURITY.md: no test `a_b_c_d0`"]);
+        assert_eq!(faults(&known, ""), ["SECURITY.md: only 0 names of tests found"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod tree;
 mod values;
 
 use crate::build::own_program;
-use prony_config::contract::Contract;
+use prony_config::contract::{BackingRequirement, Contract};
 use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkerKind};
 use prony_load::Protocol;
 use prony_records::{CallerVariables, Fingerprint, Part};
@@ -80,7 +80,7 @@ impl<'a> Fingerprints<'a> {
             self.catalogue.contracts.get(group.contract.as_str())
         });
         let names: BTreeSet<&str> = contracts
-            .flat_map(|contract| contract.backing_services().iter().map(|needed| needed.uses()))
+            .flat_map(|contract| contract.backing_services().iter().map(BackingRequirement::uses))
             .collect();
         let mut values = Values::default();
         for definition in names

@@ -346,6 +346,52 @@ mod tests {
     }
 
     #[test]
+    fn what_the_results_of_a_service_depend_on_is_named_except_for_its_source() {
+        let print = |run: &str, source: &str| {
+            let parts = [
+                Part::Recipe,
+                Part::Tools,
+                Part::Environment,
+                Part::Backing,
+                Part::Contract,
+            ];
+            let same = parts
+                .iter()
+                .fold(Fingerprint::default(), |all, part| all.with(*part, "same"));
+            same.with(Part::Run, run).with(Part::Source, source)
+        };
+        let (mut one, mut other) = (Environment::default(), Environment::default());
+        one.variables.inherited = BTreeSet::from(["PATH".to_owned()]);
+        one.variables.values = BTreeMap::from([("LANG".to_owned(), "C".to_owned())]);
+        other.variables.inherited = BTreeSet::from(["PATH".to_owned()]);
+        let named = |base: RunConditions<'_>, new: RunConditions<'_>| -> Vec<String> {
+            let found = mismatches(&base, &new);
+            found.iter().map(ToString::to_string).collect()
+        };
+        let with = |environment, services: &[(&str, Fingerprint)]| RunConditions {
+            fingerprints: services
+                .iter()
+                .map(|(name, print)| ((*name).to_owned(), print.clone()))
+                .collect(),
+            ..of(environment)
+        };
+        let base = with(&one, &[("go/a", print("1", "x")), ("go/b", print("1", "x"))]);
+        let new = with(&other, &[("go/a", print("2", "y")), ("go/c", print("1", "x"))]);
+        assert_eq!(
+            named(base, new),
+            [
+                "variable LANG: C in the base, not set now",
+                "start command and its settings of go/a: 1 in the base, 2 now"
+            ]
+        );
+        assert_eq!(
+            named(of(&one), of(&Environment::default())),
+            [] as [&str; 0],
+            "unknown is no difference"
+        );
+    }
+
+    #[test]
     fn other_settings_and_busy_neighbours_are_named() {
         let environment = Environment::default();
         let of = |duration: &str, others: Option<f64>| RunConditions {
@@ -354,6 +400,7 @@ mod tests {
             generators: None,
             settings: [("duration".to_owned(), duration.to_owned())].into(),
             others,
+            fingerprints: BTreeMap::new(),
         };
         let named = |base, new| -> Vec<String> {
             let found = mismatches(&base, &new);

@@ -59,6 +59,19 @@ pub(super) struct ContainerGuard {
     killed: bool,
 }
 
+/// The environment of the container, beside its log.
+fn environment_file(spec: &ProcessSpec) -> Result<EnvironmentFile, SpawnError> {
+    let passed = spec.inherited.values().into_iter();
+    let passed =
+        passed.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).collect();
+    let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &variables);
+    environment.map_err(|error| {
+        let text = format!("cannot write the environment of its container: {error}");
+        refused(&text, SpawnCause::Machine)
+    })
+}
+
 /// Creates and starts the container of a spec.
 pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, ContainerGuard), SpawnError> {
     let spec = &start.spec;
@@ -69,33 +82,17 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
             SpawnCause::Isolation,
         ));
     }
-    let name = start.tree.to_string();
-    let pid_file = spec.log.with_extension("pid");
-    let _ = fs::remove_file(&pid_file);
     let powers = powers(engine);
-    let passed = spec.inherited.values().into_iter();
-    let passed =
-        passed.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).collect();
-    let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &variables);
-    let environment = environment.map_err(|error| {
-        let text = format!("cannot write the environment of its container: {error}");
-        refused(&text, SpawnCause::Machine)
-    })?;
-    let line = create_line(spec, container, &name, (&powers, &pid_file), &environment);
-    let mut made = ContainerGuard {
-        engine: engine.clone(),
-        name,
-        pid_file,
-        first: None,
-        end: None,
-        stop_signal: container
-            .image
-            .stop_signal
-            .as_deref()
-            .map_or(Signal::SIGTERM, signal_of),
-        killed: false,
-    };
+    let mut made = ContainerGuard::of(container, start.tree.to_string(), spec.log.with_extension("pid"));
+    let _ = fs::remove_file(&made.pid_file);
+    let environment = environment_file(spec)?;
+    let line = create_line(
+        spec,
+        container,
+        &made.name,
+        (&powers, &made.pid_file),
+        &environment,
+    );
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let said = engine.ask_within(&line, environment.inherited(), MAKING);
     drop(environment);
@@ -203,6 +200,20 @@ pub(super) fn as_ending(client: ExitReport) -> ExitReport {
 }
 
 impl ContainerGuard {
+    /// Of a container that has this name, and is about to be created.
+    fn of(container: &Container, name: String, pid_file: PathBuf) -> Self {
+        let signal = container.image.stop_signal.as_deref();
+        Self {
+            engine: container.engine.clone(),
+            name,
+            pid_file,
+            first: None,
+            end: None,
+            stop_signal: signal.map_or(Signal::SIGTERM, signal_of),
+            killed: false,
+        }
+    }
+
     /// The engine's client, which starts the container and ends with it. The limits of the container do not apply to it.
     fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
         ProcessSpec {
