@@ -828,7 +828,7 @@ fn a_change_of_shared_files_is_a_change_of_the_services_that_use_them() {
     tool("Another tool");
     assert_eq!(compared("a toolchain"), ["toy-third"]);
     checkout.write("services/unused.sh", "echo three\n");
-    assert_eq!(compared("a script of nobody"), [] as [&str; 0]);
+    assert_eq!(compared("a script that no service names"), [] as [&str; 0]);
     // The contracts are a link to those of the repository.
     std::fs::remove_file(checkout.path("contracts")).expect("a link");
     let contract = std::fs::read_to_string(root().join("contracts/hello/contract.toml")).expect("a contract");

@@ -1,4 +1,4 @@
-//! Who can reach a backing service: the service with a password of its own, and nobody else.
+//! Who can reach a backing service: the service with a password of its own, and no other process.
 
 use crate::backing_services::{DATA, HANDLER, cached, shop};
 use crate::common::Checkout;

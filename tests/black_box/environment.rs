@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Variables of the caller that nobody may inherit unasked.
+/// Variables of the caller that no process inherits without being asked to.
 const CALLERS: [(&str, &str); 5] = [
     ("AWS_SECRET_ACCESS_KEY", "hunter2"),
     ("PRONY_API_KEY", "hunter2"),

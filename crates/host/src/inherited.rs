@@ -1,5 +1,5 @@
 //! The variables of prony's own environment that other processes inherit. All others are withheld: they would change what is built
-//! and measured without a trace, and a service must not read the secrets of whoever starts it.
+//! and measured without a trace, and a service must not read the secrets of the user who starts it.
 
 use prony_records::CallerVariables;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 static SOURCES: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets the digest of the sources. The first call counts; without one, builds are not told apart.
+/// Sets the digest of the sources. The first call counts; without one, builds are not distinguished.
 pub fn set_sources(digest: &'static str) {
     let _ = SOURCES.set(digest);
 }

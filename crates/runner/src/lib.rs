@@ -14,6 +14,7 @@ pub mod check_services;
 pub mod comparisons;
 mod context;
 pub mod designs;
+mod digest;
 mod error;
 mod execute;
 mod failure;
@@ -47,6 +48,7 @@ mod trial;
 mod trial_placement;
 mod url_load;
 mod usage;
+mod values;
 pub mod warm_up;
 mod withheld;
 

@@ -30,7 +30,7 @@ pub(super) struct FreshFolder {
 
 #[derive(Debug)]
 enum State {
-    /// Covered, by what is in this folder beside it.
+    /// Covered by what is in this folder, which is next to it.
     Covered(PathBuf),
     /// Not covered: its files before the process started.
     Shared(Files),

@@ -2,7 +2,8 @@
 
 use super::lock;
 use crate::Seeds;
-use crate::build::{InstalledToolchain, before_path, hex, probe, short, system};
+use crate::build::{InstalledToolchain, before_path, probe, system};
+use crate::digest::{hex, short};
 use crate::script::{ScriptExit, quoted, until_ended};
 use crate::testbed::Member;
 use crate::{Cancel, Failure};

@@ -1,10 +1,11 @@
 //! The inputs of a build as digests: the parts [`Part::BUILD`] of its fingerprint. Builds with the same parts are equal.
 
 use super::sources::{Sources, hash_shared};
-use super::{Folders, Tools, c_library, digest};
+use super::{Folders, Tools, c_library};
 use crate::Failure;
-use crate::fingerprint::{Values, recipe};
-use prony_config::Service;
+use crate::digest::short;
+use crate::values::Values;
+use prony_config::{Requirement, Service};
 use prony_host::{Container, InheritedVariables};
 use prony_records::{Fingerprint, Part};
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub(super) fn of(
     sources.hash(&mut source)?;
     hash_shared(&mut source, sources)?;
     Ok(Fingerprint::default()
-        .with(Part::Source, digest::short(&source.finalize()))
+        .with(Part::Source, short(&source.finalize()))
         .with(Part::Recipe, recipe(sources.service()))
         .with(Part::Tools, tools_of(sources.service(), tools, pulled))
         .with(Part::Platform, platform(&folders.builds)))
@@ -36,12 +37,12 @@ pub(super) fn name(inputs: &Fingerprint) -> String {
     for (part, value) in inputs.parts(Part::BUILD) {
         digest.update(format!("{part} {value}\n"));
     }
-    digest::short(&digest.finalize())
+    short(&digest.finalize())
 }
 
 fn tools_of(service: &Service, tools: &Tools, pulled: Option<&Container>) -> String {
     #[derive(Serialize)]
-    struct Used<'a> {
+    struct UsedTools<'a> {
         versions: &'a BTreeMap<String, String>,
         environment: &'a BTreeMap<String, String>,
         /// Path and digest of each program.
@@ -51,7 +52,7 @@ fn tools_of(service: &Service, tools: &Tools, pulled: Option<&Container>) -> Str
     }
     let variables = InheritedVariables::of_tools(&service.pass).values().into_iter();
     let mut values = Values::default();
-    values.add(&Used {
+    values.add(&UsedTools {
         versions: &tools.versions,
         environment: &tools.environment,
         programs: &tools.programs,
@@ -80,6 +81,33 @@ fn platform(builds: &Path) -> String {
         architecture: std::env::consts::ARCH,
         library: c_library::of_this_machine(),
         builds: &builds,
+    });
+    values.digest()
+}
+
+/// The commands or the image that build a service, with their requirements.
+pub(crate) fn recipe(service: &Service) -> String {
+    #[derive(Serialize)]
+    struct Recipe<'a> {
+        build: &'a [String],
+        version_from: Option<&'a str>,
+        version: Option<&'a str>,
+        image: Option<&'a str>,
+        containerfile: Option<&'a Path>,
+        toolchains: &'a [Requirement],
+        env: &'a BTreeMap<String, String>,
+    }
+    let image = service.reached.image();
+    let mut values = Values::default();
+    values.add(&Recipe {
+        build: &service.build,
+        version_from: service.version_from.as_deref(),
+        // A version next to `version_from` must equal the built one, so it matters.
+        version: service.version_from.as_ref().and(service.written_version()),
+        image: image.and_then(|image| image.name.as_deref()),
+        containerfile: image.and_then(|image| image.containerfile.as_deref()),
+        toolchains: &service.toolchains,
+        env: &service.env,
     });
     values.digest()
 }

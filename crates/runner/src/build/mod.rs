@@ -4,7 +4,6 @@
 mod c_library;
 mod cache;
 mod causes;
-mod digest;
 mod disk_space;
 mod image;
 mod inputs;
@@ -34,9 +33,9 @@ use serde::{Deserialize, Serialize};
 use sources::Sources;
 
 pub use cache::BuildLock;
-pub(crate) use digest::{hex, short};
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
+pub(crate) use inputs::recipe;
 pub(crate) use programs::own_program;
 pub use remote::BuildEvent;
 pub(crate) use sources::is_left_behind;

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::digest::short;
+use crate::digest::short;
 
 /// The programs that the probe of a toolchain runs. `located`: the variable with its folder; `path`: a folder at the start of
 /// its PATH.

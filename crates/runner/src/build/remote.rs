@@ -2,7 +2,8 @@
 
 use super::id_of;
 use super::sources::{copy_file, copy_tree, is_left_behind};
-use super::{BuildLock, BuildOutput, Folders, Repetition, digest};
+use super::{BuildLock, BuildOutput, Folders, Repetition};
+use crate::digest::short;
 use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
@@ -203,7 +204,7 @@ pub(super) fn name_of(root: &Path) -> String {
     hash.update(root.as_os_str().as_encoded_bytes());
     hash.update(hostname().unwrap_or_default());
     let name = root.file_name().unwrap_or_default().to_string_lossy();
-    format!("{name}-{}", digest::short(&hash.finalize()))
+    format!("{name}-{}", short(&hash.finalize()))
 }
 
 /// Copies everything that builds need: the services, the shared files, the files that they copy, and the contracts, without

@@ -1,7 +1,7 @@
 //! The key for digests of values that may be secret.
 
 use crate::CommandError;
-use crate::build::short;
+use crate::digest::short;
 use crate::error::ErrorContext as _;
 use rand::random;
 use sha2::{Digest as _, Sha256};
@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// A key of the project. Without it, nobody can find out a value by trying which one has a published digest.
+/// A key of the project. Without it, a value cannot be found by trying which one has a published digest.
 #[derive(Clone)]
 pub(crate) struct FingerprintKey([u8; 32]);
 
@@ -43,7 +43,7 @@ fn read(path: &Path) -> std::io::Result<FingerprintKey> {
     Ok(FingerprintKey(key))
 }
 
-/// Writes the key aside first, so that nobody reads half of it. The first one of several processes wins.
+/// Writes the key aside first, so that no process reads half of it. The first one of several processes wins.
 fn create(state: &Path, path: &Path) -> std::io::Result<FingerprintKey> {
     fs::create_dir_all(state)?;
     let aside = state.join(format!(".fingerprint.key.{}", std::process::id()));

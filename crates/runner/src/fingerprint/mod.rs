@@ -4,11 +4,11 @@
 mod key;
 
 mod tree;
-mod values;
 
-use crate::build::own_program;
+use crate::build::{own_program, recipe};
+use crate::values::Values;
 use prony_config::contract::{BackingRequirement, Contract};
-use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkerKind};
+use prony_config::{Catalogue, GroupPlan, Plan, Service, ServiceOrigin, WorkerKind};
 use prony_load::Protocol;
 use prony_records::{CallerVariables, Fingerprint, Part};
 use serde::Serialize;
@@ -19,7 +19,6 @@ use tree::Tree;
 
 pub(crate) use key::FingerprintKey;
 pub use tree::IgnoredFiles;
-pub(crate) use values::Values;
 
 /// Computes the fingerprints of the services of a plan.
 pub struct Fingerprints<'a> {
@@ -175,33 +174,6 @@ fn environment(service: &Service, variables: &CallerVariables, key: Option<&Fing
 fn prony() -> String {
     let mut values = Values::default();
     values.add(&(env!("CARGO_PKG_VERSION"), own_program()));
-    values.digest()
-}
-
-/// The commands or the image that build a service, with their requirements.
-pub(crate) fn recipe(service: &Service) -> String {
-    #[derive(Serialize)]
-    struct Recipe<'a> {
-        build: &'a [String],
-        version_from: Option<&'a str>,
-        version: Option<&'a str>,
-        image: Option<&'a str>,
-        containerfile: Option<&'a Path>,
-        toolchains: &'a [Requirement],
-        env: &'a BTreeMap<String, String>,
-    }
-    let image = service.reached.image();
-    let mut values = Values::default();
-    values.add(&Recipe {
-        build: &service.build,
-        version_from: service.version_from.as_deref(),
-        // A version next to `version_from` must equal the built one, so it matters.
-        version: service.version_from.as_ref().and(service.written_version()),
-        image: image.and_then(|image| image.name.as_deref()),
-        containerfile: image.and_then(|image| image.containerfile.as_deref()),
-        toolchains: &service.toolchains,
-        env: &service.env,
-    });
     values.digest()
 }
 

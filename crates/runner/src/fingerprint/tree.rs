@@ -1,6 +1,7 @@
 //! A digest of files and their contents.
 
-use crate::build::{is_left_behind, short};
+use crate::build::is_left_behind;
+use crate::digest::short;
 use prony_files::{Entry, EntryKind, Walk};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 //! embedded in the binary and written once into the user's cache, from where they are read like files of a project.
 
 use crate::CommandError;
-use crate::build::hex;
+use crate::digest::hex;
 use crate::error::ErrorContext as _;
 use include_dir::{Dir, include_dir};
 use prony_files::{own_folder, sync_file_system, user};

@@ -1,7 +1,7 @@
 //! Saved loads: each is a trial of the run with its name, and is shown and compared like a run.
 
 use crate::CommandError;
-use crate::build::hex;
+use crate::digest::hex;
 use crate::machine::environment;
 use crate::secrets;
 use crate::start_time::now;

@@ -59,7 +59,7 @@ pub(super) struct ContainerGuard {
     killed: bool,
 }
 
-/// The environment of the container, beside its log.
+/// The environment of the container, in a file next to its log.
 fn environment_file(spec: &ProcessSpec) -> Result<EnvironmentFile, SpawnError> {
     let passed = spec.inherited.values().into_iter();
     let passed =

@@ -31,7 +31,7 @@ impl Values {
     }
 
     pub(crate) fn digest(&self) -> String {
-        crate::build::short(&Sha256::digest(&self.bytes))
+        crate::digest::short(&Sha256::digest(&self.bytes))
     }
 }
 
