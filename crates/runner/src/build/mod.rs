@@ -212,7 +212,12 @@ impl<'a> Builder<'a> {
         inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).ok()
     }
 
-    /// The same for several services, computed on the host that would build them. Fails if that host does not report them.
+    /// The digest in the name of the service's build folder: builds with the same digest are equal.
+    pub fn digest(&self, service: &Service) -> Option<String> {
+        self.fingerprint(service).map(|inputs| inputs::name(&inputs))
+    }
+
+    /// What the builds of several services depend on, computed on the host that would build them. Fails if that host does not report them.
     pub fn fingerprints(
         &self,
         services: &[&Service],

@@ -291,7 +291,7 @@ fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding])
         .iter()
         .map(|service| {
             let (lacking, hint) = (lacks(service, &patient.state), &service.unavailable_hint);
-            // What its build depends on; scripts read it.
+            // A digest that differs between builds; scripts read it.
             let is_probed = |requirement: &Requirement| {
                 let toolchain = patient.catalogue.toolchains.get(&requirement.toolchain);
                 patient.runs_probes || toolchain.is_none_or(|toolchain| !toolchain.is_own)
@@ -300,7 +300,7 @@ fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding])
                 .toolchains
                 .iter()
                 .all(is_probed)
-                .then(|| builder.fingerprint(service))
+                .then(|| builder.digest(service))
                 .flatten();
             json!({ "service": service.name, "variant": service.variant, "ready": lacking.is_empty(),
                     "missing": lacking, "unavailable_hint": hint, "build": build })
