@@ -287,7 +287,7 @@ fn a_run_of_a_testbed_goes_on_in_the_same_testbed() {
     let refused = resume(&["--testbed", "testbed.toml"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(
-        refused.err.contains("build of toy-right/current: "),
+        refused.err.contains("source files of toy-right/current: "),
         "{refused:?}"
     );
     assert!(!refused.err.contains("hosts: "), "{refused:?}");
