@@ -57,6 +57,10 @@ call = [
     { operation = "other" },
 ]
 
+[workload.chain]
+sequence = [{ operation = "get", times = 2 }, { operation = "other" }, { operation = "other", with = { id = 5 } }]
+load = { kind = "closed", connections = 1 }
+
 [[case]]
 name = "captured otherwise"
 call = [
@@ -64,10 +68,6 @@ call = [
     { http = "GET /items/{last}", expect = { status = 200 } },
     { operation = "other" },
 ]
-
-[workload.chain]
-sequence = [{ operation = "get", times = 2 }, { operation = "other" }, { operation = "other", with = { id = 5 } }]
-load = { kind = "closed", connections = 1 }
 "#;
 
 fn case(contract: &Contract, name: &str) -> Case {

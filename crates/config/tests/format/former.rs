@@ -274,7 +274,11 @@ fn former_notations_become_the_current_ones() {
                     .collect()
             })
             .collect();
-        assert_eq!(captured, [vec!["user"], vec!["last"], Vec::new()]);
+        // Each of the two names is created once.
+        assert_eq!(
+            captured,
+            [vec!["user"], vec!["user"], vec!["last"], vec!["last"], Vec::new()]
+        );
     }
     let again = SourceFile::new(Path::new("contract.toml"), text.as_str());
     let again = upgraded(FileKind::Contract, &schema, &again).expect("right");
