@@ -12,6 +12,8 @@ use url::Url;
 
 /// The longest path, bytes, which is also that of a URL in recordings.
 const LONGEST_PATH: usize = 16 * 1024;
+/// Bytes of a path with its placeholders.
+const LONGEST_TEMPLATE: usize = 4 * 1024;
 
 /// The most parameters of an operation.
 const MOST_PARAMETERS: usize = 200;
@@ -32,8 +34,8 @@ pub(super) fn read<'a>(
     let description = sampler.description;
     let document = description.document;
     let method = place.method.to_uppercase();
-    if place.path.len() > LONGEST_PATH {
-        return Ok(Err(format!("its path has more than {LONGEST_PATH} bytes")));
+    if place.path.len() > LONGEST_TEMPLATE {
+        return Ok(Err(format!("its path has more than {LONGEST_TEMPLATE} bytes")));
     }
     if matches!(method.as_str(), "TRACE" | "OPTIONS") {
         return Ok(Err(format!("{method} is not a call of an API")));
