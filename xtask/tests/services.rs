@@ -24,7 +24,7 @@ how = "a thread per connection"
 [[variant]]
 name = "current"
 version = "3"
-env = { MODE = "MODEWORD" }
+env = { MODE = "MODEWORD", STATE = "FOLDER" }
 "#;
 
 const TOOLCHAINS: &str = r#"[python]
@@ -115,8 +115,11 @@ impl Toys {
 
     /// Adds the service `toy-<mode>`, with this build command and further keys.
     fn add(&self, mode: &str, build: &str, keys: &str) {
+        let state = self.path(&format!(".prony/toys/{mode}"));
+        fs::create_dir_all(&state).expect("a folder");
         let text = SERVICE
             .replace("MODEWORD", mode)
+            .replace("FOLDER", &state.display().to_string())
             .replace("NAME", &format!("toy-{mode}"))
             .replace("BUILD", build)
             .replace("MORE", keys);
@@ -320,7 +323,7 @@ fn a_service_that_fails_half_of_its_load_fails_and_one_that_stumbles_once_is_fla
         ended.said
     );
     assert!(!toys.path("services/verified").exists(), "neither is recorded");
-    // Its build is still there, so it no longer stumbles.
+    // It has stumbled once, so it no longer does.
     let ended = toys.xtask(&["toy-stumbles"]);
     assert!(
         ended.good && ended.last() == "services: 1 passed, 0 failed",
