@@ -190,6 +190,46 @@ fn an_expectation_with_the_same_status_captures_the_same() {
 }
 
 #[test]
+fn a_wrong_method_has_one_content_type_and_comes_after_what_the_call_needs() {
+    let contract = right(
+        r#"format = 1
+[operation.create]
+http = "POST /items"
+expect.status = 201
+capture.id = { json = "/id" }
+[operation.change]
+needs = ["create"]
+http = "PATCH /items/{id}"
+json = { name = "a" }
+expect.status = 200
+[workload.change]
+sequence = [{ operation = "change" }]
+load = { kind = "closed", connections = 1 }
+"#,
+    );
+    let case = case(&contract, "wrong method");
+    let requests = case.exchanges.iter().map(|exchange| &exchange.request);
+    let methods: Vec<&str> = requests.clone().map(|request| request.method.as_str()).collect();
+    // A change may be possible only once, so each has an item of its own.
+    assert_eq!(
+        methods,
+        [
+            "DELETE", "POST", "POST", "DELETE", "PATCH", "POST", "POST", "PATCH"
+        ]
+    );
+    let labels: Vec<&str> = case.exchanges.iter().map(|one| one.label.as_str()).collect();
+    assert_eq!(labels[3], "DELETE /items/{id}");
+    let is_content_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+    for request in requests {
+        let found = request
+            .headers
+            .iter()
+            .filter(|header| is_content_type(&header.name));
+        assert!(found.count() <= 1, "{request:?}");
+    }
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn faults_of_needs_and_captures() {
     let table = [

@@ -1,7 +1,7 @@
 //! Compares JSON values and names the first difference.
 
 use super::{Mismatch, excerpt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Whether the body contains all of `expected`.
@@ -90,15 +90,8 @@ fn inside(value: Value, tokens: &[String], got: Option<&Value>) -> Value {
         return value;
     };
     match got {
-        Some(Value::Array(items)) if token == "0" => vec![inside(value, rest, items.first())].into(),
-        got => {
-            let member = got.and_then(|got| got.get(token));
-            Value::Object(
-                [(token.clone(), inside(value, rest, member))]
-                    .into_iter()
-                    .collect(),
-            )
-        }
+        Some(Value::Array(items)) if token == "0" => json!([inside(value, rest, items.first())]),
+        got => json!({ token: inside(value, rest, got.and_then(|got| got.get(token))) }),
     }
 }
 
