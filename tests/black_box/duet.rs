@@ -111,6 +111,43 @@ fn a_revision_is_taken_out_of_git() {
     nothing_is_left(&checkout);
 }
 
+/// A service and its contract change together: each revision is right by its own contract and wrong by the other.
+#[test]
+fn a_revision_is_checked_and_loaded_with_its_own_contract() {
+    let checkout = two_variants();
+    // The contracts are a link to those of the repository.
+    let file = "contracts/hello/contract.toml";
+    let contract = std::fs::read_to_string(checkout.path(file)).expect("a contract");
+    std::fs::remove_file(checkout.path("contracts")).expect("a link");
+    checkout.write(file, &contract);
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(checkout.path(""));
+        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
+        let done = git.args(arguments).output().expect("git is needed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "contracts", "services"]);
+    git(&["commit", "-q", "-m", "world"]);
+    for file in ["services/toy-right/toy.py", file] {
+        let text = std::fs::read_to_string(checkout.path(file)).expect("the file");
+        let changed = text.replace("Hello, World!", "Hello, Earth!");
+        assert_ne!(changed, text, "{file}");
+        checkout.write(file, &changed);
+    }
+    let options = ["--rounds=2", "-d300ms", "--warmup=100ms", "-c2"];
+    let ended = checkout.prony(&[&["duet", "toy-right@HEAD", "toy-right"], &options[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .err
+            .contains("loaded with the contract of that revision, which differs from the current one"),
+        "{ended:?}"
+    );
+    nothing_is_left(&checkout);
+}
+
 #[test]
 fn an_open_load_compares_response_times() {
     let checkout = two_variants();

@@ -256,6 +256,45 @@ fn an_image_is_built_and_measured_as_a_process_is() {
     );
 }
 
+/// The base image is part of what is measured, although its name stays.
+#[test]
+fn another_base_image_is_another_build() {
+    let Some(engine) = engine() else { return };
+    let checkout = with_images(engine, 1, &[("based", BUILT, "server")]);
+    let base = format!("localhost/prony/base-{}:1", std::process::id());
+    let folder = tempfile::tempdir().expect("a folder");
+    let make_base = |content: &str| {
+        std::fs::write(
+            folder.path().join("Containerfile"),
+            "FROM scratch\nCOPY data /data\n",
+        )
+        .expect("a file");
+        std::fs::write(folder.path().join("data"), content).expect("a file");
+        let place = folder.path().to_string_lossy().into_owned();
+        podman(&["build", "--quiet", "--tag", &base, &place]);
+    };
+    let file = checkout.path("services/based/Containerfile");
+    let text = std::fs::read_to_string(&file).expect("a file");
+    std::fs::write(&file, text.replace("scratch", &base)).expect("a file");
+    let builds = || {
+        let checked = prony(&checkout, &engine.words, &["check", "based"]);
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        let builds = std::fs::read_dir(checkout.path(".prony/build")).expect("builds");
+        let builds = builds.flatten().filter(|entry| entry.path().is_dir());
+        builds
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("based-"))
+            .count()
+    };
+    make_base("one");
+    assert_eq!(builds(), 1);
+    assert_eq!(builds(), 1, "nothing has changed");
+    make_base("two");
+    assert_eq!(builds(), 2);
+    let cleaned = prony(&checkout, &engine.words, &["clean", "builds"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    podman(&["rmi", &base]);
+}
+
 #[test]
 fn images_take_turns_and_rest() {
     let Some(engine) = engine() else { return };

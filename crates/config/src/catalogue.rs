@@ -5,7 +5,8 @@ use crate::format::suggestion::suggest;
 use crate::format::{Diagnostics, Faults, FileKind};
 use crate::service::{KnownNames, folder_name};
 use crate::{
-    BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
+    BackingDefinition, Class, ConfigError, Entry, Requirement, Service, Toolchain, backing, service,
+    toolchain,
 };
 use globset::Glob;
 use std::collections::{BTreeMap, BTreeSet};
@@ -299,6 +300,12 @@ impl Catalogue {
         )))
     }
 
+    /// The service of an entry of a plan; `None` if it is no longer here.
+    pub fn service_of(&self, entry: &Entry) -> Option<&Service> {
+        let mut services = self.services.iter();
+        services.find(|service| service.name == entry.service && service.variant == entry.variant)
+    }
+
     /// The services that match any of the patterns. The errors of all patterns are reported together.
     pub fn select_all<'a>(
         &self,
@@ -337,6 +344,15 @@ impl Catalogue {
             name: name.to_owned(),
             allowed: suggest(self.contracts.keys().map(String::as_str), name),
         })
+    }
+
+    /// The contract of this name that a service is checked and loaded with: that of its revision.
+    pub fn contract_for<'a>(&'a self, service: &'a Service, name: &str) -> Option<&'a Contract> {
+        let contracts = service
+            .revision
+            .as_ref()
+            .map_or(&self.contracts, |revision| &revision.contracts);
+        contracts.get(name)
     }
 
     /// Whether there is a contract of this name, even a broken one.

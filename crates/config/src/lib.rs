@@ -27,7 +27,8 @@ pub use format::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{
-    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, WorkerKind, Workers,
+    AS_INSTALLED, Class, ExternalService, Image, Revision, Service, ServiceOrigin, UsageSource, WorkerKind,
+    Workers,
 };
 pub use suite::{
     Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice,

@@ -1,10 +1,12 @@
 //! A service folder's `service.toml`, resolved to one [`Service`] per variant.
 
 mod origin;
+mod revision;
 mod toml;
 mod trust;
 
 pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
+pub use self::revision::Revision;
 pub(crate) use self::toml::ServiceToml;
 pub use self::toml::WorkerKind;
 
@@ -13,7 +15,7 @@ use self::toml::{Keys, VariantToml};
 use crate::ConfigError;
 use crate::format::suggestion::suggest;
 use crate::format::{Faults, FileKind, SourceFile, Spanned};
-use crate::toolchain::{Requirement, Toolchain, requirements};
+use crate::toolchain::{Requirement, requirements};
 use prony_load::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,8 +54,8 @@ pub struct Service {
     pub studies: Vec<String>,
     /// Toolchains that the machine must have.
     pub toolchains: Vec<Requirement>,
-    /// The toolchains of its own revision of the project; `None`: those of the catalogue.
-    pub own_toolchains: Option<Arc<BTreeMap<String, Toolchain>>>,
+    /// The earlier revision of the project that it belongs to; `None`: that of the catalogue.
+    pub revision: Option<Arc<Revision>>,
     pub workers: Workers,
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
@@ -240,7 +242,7 @@ impl Variant<'_> {
                 .unwrap_or_else(|| vec![Protocol::Http1]),
             studies: base.study.clone().unwrap_or_default(),
             toolchains,
-            own_toolchains: None,
+            revision: None,
             workers: self.workers(&reached),
             build: match reached {
                 ServiceOrigin::Run(_) => self.find(|keys| keys.build.clone()).unwrap_or_default(),

@@ -15,10 +15,10 @@ use crate::{Failure, Progress, RunContext, TrialPlacement};
 pub(crate) use invariants::{Invariants, judge_during};
 pub use process::{BackingProcess, BackingProcesses};
 use prony_config::contract::{Contract, RowTable};
-use prony_config::{Catalogue, Plan};
+use prony_config::{Catalogue, Plan, Service};
 use prony_records::{Exclusion, TrialStage};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Timeout of prony's own queries.
@@ -64,11 +64,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A contract by the commit of its revision, `None` for the current one, and its name.
+type RevisedName<'a> = (Option<&'a str>, &'a str);
+
+fn revised_name<'a>(service: &'a Service, contract: &'a str) -> RevisedName<'a> {
+    let commit = service.revision.as_ref().map(|revision| revision.commit.as_str());
+    (commit, contract)
+}
+
 /// The contracts of a plan, with the rows of their data.
 pub(crate) struct SeededContracts<'a> {
     catalogue: &'a Catalogue,
-    /// Contracts with backing services, or why they cannot be used.
-    seeded: BTreeMap<String, Result<Cow<'a, Contract>, Failure>>,
+    /// Contracts with backing services, or why they cannot be used, by revision (`None`: the current one) and name.
+    seeded: BTreeMap<RevisedName<'a>, Result<Cow<'a, Contract>, Failure>>,
 }
 
 impl<'a> SeededContracts<'a> {
@@ -79,25 +87,35 @@ impl<'a> SeededContracts<'a> {
         watch: &mut dyn FnMut(Progress),
     ) -> Option<Self> {
         let catalogue = context.catalogue;
-        let names: BTreeSet<&str> = plan.groups.iter().map(|group| group.contract.as_str()).collect();
-        let contracts = names.into_iter().filter_map(|name| catalogue.contracts.get(name));
-        let with_data = contracts.filter(|contract| !contract.backing_services().is_empty());
-        let seeded: BTreeMap<_, _> = with_data
-            .map(|contract| {
+        let entries = plan.entries.iter();
+        let contracts = entries.filter_map(|entry| {
+            let service = catalogue.service_of(entry)?;
+            let contract = catalogue.contract_for(service, &plan.group_of(entry).contract)?;
+            Some((revised_name(service, &contract.name), contract))
+        });
+        let with_data = contracts.filter(|(_, contract)| !contract.backing_services().is_empty());
+        let distinct: BTreeMap<_, _> = with_data.collect();
+        let seeded: BTreeMap<_, _> = distinct
+            .into_iter()
+            .map(|(name, contract)| {
                 watch(Progress::Seeds(contract.name.clone()));
-                (contract.name.clone(), prepare(context, contract, plan.seed))
+                (name, prepare(context, contract, plan.seed))
             })
             .collect();
         let is_interrupted = |one: &Result<_, Failure>| one.as_ref().is_err_and(Failure::is_interrupted);
         (!seeded.values().any(is_interrupted)).then_some(Self { catalogue, seeded })
     }
 
-    /// A contract, or why it cannot be used; `None` if there is no such contract.
-    pub(crate) fn get(&self, name: &str) -> Option<Result<&Contract, Exclusion>> {
-        match self.seeded.get(name) {
+    /// The contract of a service, or why it cannot be used; `None` if there is no such contract.
+    pub(crate) fn get<'s>(
+        &'s self,
+        service: &'s Service,
+        name: &'s str,
+    ) -> Option<Result<&'s Contract, Exclusion>> {
+        match self.seeded.get(&revised_name(service, name)) {
             Some(Ok(contract)) => Some(Ok(contract)),
             Some(Err(failed)) => Some(Err(failed.clone().with_log(Vec::new()))),
-            None => self.catalogue.contracts.get(name).map(Ok),
+            None => self.catalogue.contract_for(service, name).map(Ok),
         }
     }
 }

@@ -1,20 +1,18 @@
 //! Container images of services: existing ones, and those built from a containerfile.
 
-use super::{Builder, Tools, steps};
+use super::{Builder, Tools, base_images, steps};
 use crate::Failure;
 use crate::script::quoted;
 use prony_config::Service;
 use prony_host::{Container, Engine, Image};
 use prony_records::{Exclusion, TrialStage};
-use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 /// The container of a service that uses an existing image; `None` if its image is built or it has no image. Adds the version of
-/// the container engine to `versions`. Nothing is pulled, because that would hide what is measured.
-pub(super) fn found(
-    service: &Service,
-    versions: &mut BTreeMap<String, String>,
-) -> Result<Option<Container>, Failure> {
+/// the container engine and the images that its Containerfile names to `tools`. Nothing is pulled, because that would hide what is
+/// measured.
+pub(super) fn found(service: &Service, tools: &mut Tools) -> Result<Option<Container>, Failure> {
     let Some(wanted) = service.reached.image() else {
         return Ok(None);
     };
@@ -22,8 +20,9 @@ pub(super) fn found(
     let version = engine
         .version()
         .map_err(|text| Failure::infrastructure(TrialStage::Toolchain, text))?;
-    versions.insert(engine.name().to_owned(), version);
-    if wanted.containerfile.is_some() {
+    tools.versions.insert(engine.name().to_owned(), version);
+    if let Some(file) = &wanted.containerfile {
+        add_base_images(&engine, &service.folder.join(file), tools)?;
         return Ok(None);
     }
     let name = wanted.name.as_deref().unwrap_or_default();
@@ -37,9 +36,25 @@ pub(super) fn found(
     Ok(Some(Container { engine, image }))
 }
 
+/// Adds the identity of each image that this Containerfile names to `tools`. One that is not here yet is pulled by the engine
+/// when it builds.
+fn add_base_images(engine: &Engine, containerfile: &Path, tools: &mut Tools) -> Result<(), Failure> {
+    let unreadable = |error| {
+        let text = format!("cannot read {}: {error}", containerfile.display());
+        Failure::infrastructure(TrialStage::Build, text)
+    };
+    let text = fs::read_to_string(containerfile).map_err(unreadable)?;
+    for name in base_images::names(&text) {
+        if let Some(image) = image(engine, &name)? {
+            tools.programs.insert(format!("image {name}"), image.id);
+        }
+    }
+    Ok(())
+}
+
 /// Why the image of a service cannot be used; `None` if nothing is missing, as far as this is known without a build.
 pub fn lacks_image(service: &Service) -> Option<String> {
-    let found = found(service, &mut BTreeMap::new());
+    let found = found(service, &mut Tools::default());
     found.err().map(|failure| failure.reason)
 }
 

@@ -1,6 +1,7 @@
 //! Builds services. The build commands run in a copy of the folder of the service; the digest of its contents identifies the
 //! build.
 
+mod base_images;
 mod c_library;
 mod cache;
 mod causes;
@@ -143,11 +144,11 @@ impl<'a> Builder<'a> {
         let began = Instant::now();
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
-        let pulled = image::found(service, &mut tools.versions).map_err(without_log)?;
+        let pulled = image::found(service, &mut tools).map_err(without_log)?;
         let sources = Sources::of(service, self.cancel).map_err(without_log)?;
-        let fingerprint =
+        let fingerprint_before =
             inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).map_err(without_log)?;
-        let digest = inputs::name(&fingerprint);
+        let digest = inputs::name(&fingerprint_before);
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
@@ -174,9 +175,14 @@ impl<'a> Builder<'a> {
                 (false, entry.complete(version.as_deref()).map_err(without_log)?)
             }
         };
-        let container = match pulled {
-            None => image::built(self, service, &tools, (&folder, &digest))?,
-            pulled => pulled,
+        let (container, fingerprint) = match pulled {
+            None => {
+                let container = image::built(self, service, &tools, (&folder, &digest))?;
+                // The images that the build pulled are known now.
+                let fingerprint = container.as_ref().and_then(|_| self.fingerprint(service));
+                (container, fingerprint.unwrap_or(fingerprint_before))
+            }
+            pulled => (pulled, fingerprint_before),
         };
         let version = cache::version(&folder);
         check_version(service, version.as_deref())?;
@@ -207,7 +213,7 @@ impl<'a> Builder<'a> {
     /// the sources cannot be read.
     pub fn fingerprint(&self, service: &Service) -> Option<Fingerprint> {
         let mut tools = self.tools(service).ok()?;
-        let pulled = image::found(service, &mut tools.versions).ok()?;
+        let pulled = image::found(service, &mut tools).ok()?;
         let sources = Sources::of(service, self.cancel).ok()?;
         inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).ok()
     }
@@ -316,7 +322,7 @@ impl<'a> Builder<'a> {
     fn tools(&self, service: &Service) -> Result<Tools, Failure> {
         let mut tools = Tools::default();
         for requirement in &service.toolchains {
-            let own = service.own_toolchains.as_deref();
+            let own = service.revision.as_ref().map(|revision| &revision.toolchains);
             let toolchain = own.unwrap_or(self.toolchains).get(&requirement.toolchain);
             let Some(toolchain) = toolchain else {
                 let text = format!("unknown toolchain `{}`", requirement.toolchain);

@@ -10,7 +10,7 @@ use crate::project::{SelectedService, find};
 use crate::session::COPY;
 use crate::{BuildResults, CommandError, Progress, RunEnd, SessionObserver};
 use prony_config::{Catalogue, Plan};
-use prony_records::{Exclusion, ServiceId, TrialRecord, TrialStage, that_count};
+use prony_records::{Exclusion, RunRecord, ServiceId, TrialRecord, TrialStage, that_count};
 use std::collections::BTreeMap;
 
 /// Adds a copy of a service to the catalogue under another name, to compare the service with itself.
@@ -141,6 +141,12 @@ impl SessionObserver for ProgressLines<'_> {
     }
 
     fn builds_done(&self, _: &BuildResults) {}
+
+    fn run_started(&mut self, run: &RunRecord) {
+        for warning in &run.warnings {
+            (self.tell)(&format!("warning: {}", warning.text));
+        }
+    }
 
     fn stored_trials(&mut self, _: &[TrialRecord]) {}
 

@@ -12,6 +12,7 @@ use prony_config::{Catalogue, GroupPlan, Plan, Service, ServiceOrigin, WorkerKin
 use prony_load::Protocol;
 use prony_records::{CallerVariables, Fingerprint, Part};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
@@ -76,7 +77,7 @@ impl<'a> Fingerprints<'a> {
         let own = own.filter(|entry| entry.service == service.name && entry.variant == service.variant);
         let contracts = own.filter_map(|entry| {
             let group = self.plan.group_of(entry);
-            self.catalogue.contracts.get(group.contract.as_str())
+            self.catalogue.contract_for(service, &group.contract)
         });
         let names: BTreeSet<&str> = contracts
             .flat_map(|contract| contract.backing_services().iter().map(BackingRequirement::uses))
@@ -121,9 +122,22 @@ impl<'a> Fingerprints<'a> {
         });
         let mut values = Values::default();
         for (group, protocol) in asked {
-            values.add(&(group, protocol, self.contracts.get(group.contract.as_str())));
+            values.add(&(group, protocol, self.contract_digest(service, &group.contract)));
         }
         values.digest()
+    }
+
+    fn contract_digest(&self, service: &Service, name: &str) -> Option<Cow<'_, str>> {
+        match &service.revision {
+            None => self
+                .contracts
+                .get(name)
+                .map(|digest| Cow::Borrowed(digest.as_str())),
+            Some(revision) => {
+                let contract = revision.contracts.get(name)?;
+                Some(Cow::Owned(of_contract(contract, self.ignored)))
+            }
+        }
     }
 }
 

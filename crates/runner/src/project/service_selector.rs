@@ -4,7 +4,7 @@ use super::Checkout;
 use crate::CommandError;
 use crate::build::id_of;
 use crate::error::ErrorContext as _;
-use prony_config::{Catalogue, Service};
+use prony_config::{Catalogue, Revision, Service};
 use prony_load::Protocol;
 use prony_records::ServiceId;
 use std::ffi::OsStr;
@@ -110,7 +110,11 @@ pub fn choose(
             let root = taken_out(checkout, &commit, &subject.name)?;
             let then = Checkout { root }.catalogue()?;
             let mut service = one(&then, subject)?.clone();
-            service.own_toolchains = Some(Arc::new(then.toolchains));
+            service.revision = Some(Arc::new(Revision {
+                commit: commit.clone(),
+                toolchains: then.toolchains,
+                contracts: then.contracts,
+            }));
             service.variant = format!("{}@{}", service.variant, &commit[..commit.len().min(12)]);
             service.default = false;
             service

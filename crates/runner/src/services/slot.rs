@@ -623,14 +623,13 @@ fn parts<'a>(
         fault: Fault::Service,
     };
     let missing = |what: &str| not_built(format!("{what} is no longer in this checkout"));
+    let id = trial::service_id(entry);
+    let service = run.context.catalogue.service_of(entry);
+    let service = service.ok_or_else(|| missing(&id.to_string()))?;
     let contract = &plan.group_of(entry).contract;
     let contract = contracts
-        .get(contract)
+        .get(service, contract)
         .unwrap_or_else(|| Err(missing(contract)))?;
-    let named = |service: &&Service| service.name == entry.service && service.variant == entry.variant;
-    let service = run.context.catalogue.services.iter().find(named);
-    let id = trial::service_id(entry);
-    let service = service.ok_or_else(|| missing(&id.to_string()))?;
     let builds = run.built.get(plan.build_of(planned.round) as usize);
     let built = match builds.and_then(|services| services.get(&id)) {
         Some(built) => built.as_ref().map_err(Clone::clone)?,

@@ -57,13 +57,11 @@ impl<'a> Checks<'a> {
             return;
         };
         let entry = &self.plan.entries[planned.entry];
-        let known = self.catalogue.services.iter();
-        let mut named = known.filter(|known| known.name == entry.service && known.variant == entry.variant);
         let row = unchecked(
             &record.service,
             (&record.contract, entry.protocol),
             excluded,
-            named.next(),
+            self.catalogue.service_of(entry),
         );
         if let std::collections::btree_map::Entry::Vacant(entry) = self.rows.entry(key(&row)) {
             entry.insert(row);

@@ -246,7 +246,7 @@ impl Session<'_> {
         &self,
         plan: &Plan,
         built: &BuildResults,
-        warnings: Vec<Warning>,
+        mut warnings: Vec<Warning>,
     ) -> Result<(RunRecord, RunLock), CommandError> {
         let started_at = now();
         let mut environment = self.workbench.environment();
@@ -264,6 +264,7 @@ impl Session<'_> {
         });
         let fingerprints = self.fingerprints(plan, builds.collect())?;
         let services: Vec<Service> = self.services_of(plan).into_iter().cloned().collect();
+        warnings.extend(warnings::of_contracts(&services, &fingerprints));
         let services = with_built_versions(services, built);
         let plan_json = serde_json::to_value(plan).failed(|| "the plan cannot be stored".to_owned())?;
         let time = started_at.trim_end_matches('Z').replace(':', "-");

@@ -2,13 +2,14 @@
 //! services that later rounds left out.
 
 use crate::Noise;
+use crate::build::id_of;
 use crate::trial::service_id;
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Design, GroupPlan, Plan};
+use prony_config::{Catalogue, Design, GroupPlan, Plan, Service};
 use prony_load::{Arrival, Load, Profile};
-use prony_records::{TrialRecord, Warning, WarningKind};
+use prony_records::{Fingerprint, Part, ServiceId, TrialRecord, Warning, WarningKind};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 /// Share of the machine used by other programs above which an interleaved run is recommended.
@@ -66,6 +67,36 @@ pub(super) fn of_tokens(catalogue: &Catalogue, plan: &Plan) -> Option<Warning> {
         (duration.as_secs_f64() / 60.0).ceil()
     );
     Some(Warning::new(WarningKind::Note, text))
+}
+
+/// Names services of earlier revisions that have another contract than a service of the current one, with which they are
+/// compared.
+pub(super) fn of_contracts(
+    services: &[Service],
+    fingerprints: &BTreeMap<ServiceId, Fingerprint>,
+) -> Option<Warning> {
+    let contract = |service: &Service| fingerprints.get(&id_of(service))?.part(Part::Contract);
+    let (earlier, current): (Vec<_>, Vec<_>) =
+        services.iter().partition(|service| service.revision.is_some());
+    let differs = |service: &&&Service| {
+        let own = contract(service);
+        current.iter().any(|other| contract(other) != own)
+    };
+    let names: Vec<String> = earlier
+        .iter()
+        .filter(differs)
+        .map(|service| service.label())
+        .collect();
+    let text = format!(
+        "{} {} the contract of that revision, which differs from the current one: the services may get different requests",
+        names.join(", "),
+        if names.len() == 1 {
+            "was checked and loaded with"
+        } else {
+            "were checked and loaded with"
+        },
+    );
+    (!names.is_empty()).then(|| Warning::new(WarningKind::Note, text))
 }
 
 /// Interleaving needs at least two services, and windows that are alike.
@@ -244,7 +275,7 @@ mod exclusions_tests {
             build: None,
             start: None,
             provisional: false,
-            service: prony_records::ServiceId {
+            service: ServiceId {
                 service: entry.service.clone(),
                 variant: entry.variant.clone(),
             },
