@@ -5,8 +5,7 @@ use crate::format::suggestion::suggest;
 use crate::format::{Diagnostics, Faults, FileKind};
 use crate::service::{KnownNames, folder_name};
 use crate::{
-    BackingDefinition, Class, ConfigError, Entry, Requirement, Service, Toolchain, backing, service,
-    toolchain,
+    BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
 };
 use globset::Glob;
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,10 +299,10 @@ impl Catalogue {
         )))
     }
 
-    /// The service of an entry of a plan; `None` if it is no longer here.
-    pub fn service_of(&self, entry: &Entry) -> Option<&Service> {
+    /// The variant of a service; `None` if it is not here.
+    pub fn variant(&self, service: &str, variant: &str) -> Option<&Service> {
         let mut services = self.services.iter();
-        services.find(|service| service.name == entry.service && service.variant == entry.variant)
+        services.find(|known| known.name == service && known.variant == variant)
     }
 
     /// The services that match any of the patterns. The errors of all patterns are reported together.

@@ -89,7 +89,7 @@ impl<'a> SeededContracts<'a> {
         let catalogue = context.catalogue;
         let entries = plan.entries.iter();
         let contracts = entries.filter_map(|entry| {
-            let service = catalogue.service_of(entry)?;
+            let service = catalogue.variant(&entry.service, &entry.variant)?;
             let contract = catalogue.contract_for(service, &plan.group_of(entry).contract)?;
             Some((revised_name(service, &contract.name), contract))
         });

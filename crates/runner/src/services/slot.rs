@@ -624,7 +624,7 @@ fn parts<'a>(
     };
     let missing = |what: &str| not_built(format!("{what} is no longer in this checkout"));
     let id = trial::service_id(entry);
-    let service = run.context.catalogue.service_of(entry);
+    let service = run.context.catalogue.variant(&entry.service, &entry.variant);
     let service = service.ok_or_else(|| missing(&id.to_string()))?;
     let contract = &plan.group_of(entry).contract;
     let contract = contracts

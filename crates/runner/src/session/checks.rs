@@ -61,7 +61,7 @@ impl<'a> Checks<'a> {
             &record.service,
             (&record.contract, entry.protocol),
             excluded,
-            self.catalogue.service_of(entry),
+            self.catalogue.variant(&entry.service, &entry.variant),
         );
         if let std::collections::btree_map::Entry::Vacant(entry) = self.rows.entry(key(&row)) {
             entry.insert(row);
