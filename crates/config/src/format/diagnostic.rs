@@ -43,8 +43,9 @@ impl Diagnostic {
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let line = text[line_start..line_end].trim_end_matches('\r');
-        let end = floor(text, span.end).clamp(start, line_start + line.len());
-        let marked = text[start..end.max(start)].trim_end().chars().count().max(1);
+        // An error may be in the carriage returns at the end of the line.
+        let end = floor(text, span.end).clamp(start, (line_start + line.len()).max(start));
+        let marked = text[start..end].trim_end().chars().count().max(1);
         let column = text[line_start..start].chars().count() + 1;
         Self {
             path: path.to_owned(),
@@ -252,6 +253,15 @@ mod tests {
         assert_eq!((whole.line, whole.column, whole.end_column), (1, 1, 11));
         let end = Diagnostic::new(Path::new("f"), TEXT, &(TEXT.len()..TEXT.len() + 9), "wrong", None);
         assert_eq!(end.to_string(), "wrong\n  f:4:1");
+    }
+
+    #[test]
+    fn an_error_in_the_carriage_returns_of_a_line_is_at_its_end() {
+        let text = "a = 1\r\r\rx\r\r";
+        let error = Diagnostic::new(Path::new("f"), text, &(text.len()..text.len()), "wrong", None);
+        assert_eq!((error.line, error.column, error.end_column), (1, 12, 13));
+        let error = Diagnostic::new(Path::new("f"), text, &(10..11), "wrong", None);
+        assert_eq!(error.line, 1);
     }
 
     #[test]
