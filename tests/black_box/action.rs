@@ -334,23 +334,11 @@ fn filled(text: &str, known: &BTreeMap<String, String>) -> String {
     done
 }
 
-fn git(checkout: &Checkout, arguments: &[&str]) -> String {
-    let done = Command::new("git")
-        .arg("-C")
-        .arg(checkout.path(""))
-        .args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"])
-        .args(arguments)
-        .output()
-        .expect("git is needed");
-    assert!(done.status.success(), "{arguments:?}: {done:?}");
-    String::from_utf8_lossy(&done.stdout).trim().to_owned()
-}
-
 /// Commits everything and returns the commit.
 fn commit(checkout: &Checkout, what: &str) -> String {
-    git(checkout, &["add", "contracts", "services"]);
-    git(checkout, &["commit", "-q", "-m", what]);
-    git(checkout, &["rev-parse", "HEAD"])
+    checkout.git(&["add", "contracts", "services"]);
+    checkout.git(&["commit", "-q", "-m", what]);
+    checkout.git(&["rev-parse", "HEAD"])
 }
 
 #[test]
@@ -358,7 +346,7 @@ fn commit(checkout: &Checkout, what: &str) -> String {
 fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     let file = "services/toy-right/toy.py";
     let toy = std::fs::read_to_string(checkout.path(file)).expect("the toy");
@@ -452,7 +440,7 @@ exit $code
 fn an_inconclusive_comparison_is_no_approval_and_fails_on_request() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     checkout.write("services/toy-right/changed", "x");
     commit(&checkout, "changed");
@@ -479,7 +467,7 @@ fn an_inconclusive_comparison_is_no_approval_and_fails_on_request() {
 fn what_was_not_measured_is_in_the_summary() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     let prony = env!("CARGO_BIN_EXE_prony");
     let run = |inputs: &[(&'static str, &'static str)], base: &str| {
@@ -532,7 +520,7 @@ fn what_was_not_measured_is_in_the_summary() {
 fn a_release_is_run_only_if_its_checksum_fits() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     let name = format!("prony-9.8.7-{}-linux", std::env::consts::ARCH);
     let folder = tempfile::tempdir().expect("a folder");
@@ -679,7 +667,7 @@ exit 1
 fn what_is_built_cannot_speak_for_the_runner() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     checkout.write("services/toy-right/changed", "x");
     // A folder of a pull request whose name is an option.
@@ -720,29 +708,23 @@ fn what_is_built_cannot_speak_for_the_runner() {
 fn a_revision_is_never_an_option() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let base = commit(&checkout, "base");
     let origin = tempfile::tempdir().expect("a folder");
-    git(
-        &checkout,
-        &[
-            "clone",
-            "-q",
-            "--bare",
-            ".",
-            origin.path().to_str().expect("text"),
-        ],
-    );
-    git(
-        &checkout,
-        &[
-            "remote",
-            "add",
-            "origin",
-            &format!("file://{}", origin.path().display()),
-        ],
-    );
-    git(&checkout, &["branch", "victim", &base]);
+    checkout.git(&[
+        "clone",
+        "-q",
+        "--bare",
+        ".",
+        origin.path().to_str().expect("text"),
+    ]);
+    checkout.git(&[
+        "remote",
+        "add",
+        "origin",
+        &format!("file://{}", origin.path().display()),
+    ]);
+    checkout.git(&["branch", "victim", &base]);
     let touched = checkout.path("touched");
     let pack = format!("--upload-pack=touch${{IFS}}{};git-upload-pack", touched.display());
     let refspec = format!("+{base}:refs/heads/written");
@@ -761,7 +743,7 @@ fn a_revision_is_never_an_option() {
         );
     }
     assert!(!touched.exists(), "the branch's name ran a command");
-    assert!(!git(&checkout, &["branch", "--list"]).contains("written"));
+    assert!(!checkout.git(&["branch", "--list"]).contains("written"));
 }
 
 /// A prony that compares nothing, and keeps the names of what it was to compare.
@@ -797,12 +779,12 @@ fn a_change_of_shared_files_is_a_change_of_the_services_that_use_them() {
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(checkout.path("recorder/prony"), executable).expect("a mode");
     let github = Github::start();
-    git(&checkout, &["init", "-q"]);
+    checkout.git(&["init", "-q"]);
     let recorder = checkout.path("recorder/prony").display().to_string();
     let all = |what: &str| {
-        git(&checkout, &["add", "contracts", "services", "shared"]);
-        git(&checkout, &["commit", "-q", "-m", what]);
-        git(&checkout, &["rev-parse", "HEAD"])
+        checkout.git(&["add", "contracts", "services", "shared"]);
+        checkout.git(&["commit", "-q", "-m", what]);
+        checkout.git(&["rev-parse", "HEAD"])
     };
     let mut base = all("base");
     let mut compared = |what: &str| {

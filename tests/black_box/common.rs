@@ -137,6 +137,16 @@ impl Checkout {
         self.command(arguments).spawn().expect("the binary starts")
     }
 
+    /// Runs git in this checkout. Returns what it prints.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.folder.path());
+        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
+        let done = git.args(arguments).output().expect("git is needed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
+    }
+
     /// Processes whose working directory is in this checkout: services, builds, and leftovers.
     pub(crate) fn processes(&self) -> Vec<String> {
         let inside = self.folder.path().canonicalize().expect("the folder");

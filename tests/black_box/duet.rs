@@ -2,7 +2,6 @@
 
 use crate::common::{Checkout, CommandOutput, signal, two_variants, until};
 use serde_json::Value;
-use std::process::Command;
 
 fn number(value: &Value, path: &str) -> f64 {
     value
@@ -68,27 +67,16 @@ fn two_variants_are_compared_and_kept_as_a_run() {
 #[test]
 fn a_revision_is_taken_out_of_git() {
     let checkout = two_variants();
-    let git = |arguments: &[&str]| {
-        let name = ["-c", "user.name=toy", "-c", "user.email=toy@example.org"];
-        let done = Command::new("git")
-            .arg("-C")
-            .arg(checkout.path(""))
-            .args(name)
-            .args(arguments)
-            .output()
-            .expect("git is needed");
-        assert!(done.status.success(), "{arguments:?}: {done:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "contracts", "services"]);
-    git(&["commit", "-q", "-m", "quick"]);
+    checkout.git(&["init", "-q"]);
+    checkout.git(&["add", "contracts", "services"]);
+    checkout.git(&["commit", "-q", "-m", "quick"]);
     let toy = std::fs::read_to_string(checkout.path("services/toy-right/toy.py")).expect("the toy");
     checkout.write(
         "services/toy-right/toy.py",
         &toy.replace("DELAY = delay()", "DELAY = SLOW"),
     );
-    git(&["add", "services"]);
-    git(&["commit", "-q", "-m", "slow"]);
+    checkout.git(&["add", "services"]);
+    checkout.git(&["commit", "-q", "-m", "slow"]);
     let ended = checkout.prony(&[
         "duet",
         "toy-right@HEAD~1",
@@ -120,16 +108,9 @@ fn a_revision_is_checked_and_loaded_with_its_own_contract() {
     let contract = std::fs::read_to_string(checkout.path(file)).expect("a contract");
     std::fs::remove_file(checkout.path("contracts")).expect("a link");
     checkout.write(file, &contract);
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(checkout.path(""));
-        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
-        let done = git.args(arguments).output().expect("git is needed");
-        assert!(done.status.success(), "{arguments:?}: {done:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "contracts", "services"]);
-    git(&["commit", "-q", "-m", "world"]);
+    checkout.git(&["init", "-q"]);
+    checkout.git(&["add", "contracts", "services"]);
+    checkout.git(&["commit", "-q", "-m", "world"]);
     for file in ["services/toy-right/toy.py", file] {
         let text = std::fs::read_to_string(checkout.path(file)).expect("the file");
         let changed = text.replace("Hello, World!", "Hello, Earth!");
@@ -143,6 +124,17 @@ fn a_revision_is_checked_and_loaded_with_its_own_contract() {
         ended
             .err
             .contains("loaded with the contract of that revision, which differs from the current one"),
+        "{ended:?}"
+    );
+    checkout.git(&["add", "contracts", "services"]);
+    checkout.git(&["commit", "-q", "-m", "earth"]);
+    let both = ["duet", "toy-right@HEAD~1", "toy-right@HEAD"];
+    let ended = checkout.prony(&[&both, &options[..]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.err.contains(
+            "loaded with the contract of that revision, which differs from that of another revision"
+        ),
         "{ended:?}"
     );
     nothing_is_left(&checkout);

@@ -223,13 +223,6 @@ fn two_builds_do_not_use_the_folder_of_cargo_at_the_same_time() {
 #[test]
 fn a_revision_is_built_with_its_own_scripts_toolchains_and_copied_files() {
     let checkout = curious();
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(checkout.path("."));
-        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
-        let done = git.args(arguments).output().expect("git is needed");
-        assert!(done.status.success(), "{arguments:?}: {done:?}");
-    };
     let toolchains = std::fs::read_to_string(checkout.path("services/toolchains.toml")).expect("toolchains");
     let written = |word: &str| {
         checkout.write("services/note.sh", &format!("echo {word}\n"));
@@ -243,9 +236,9 @@ fn a_revision_is_built_with_its_own_scripts_toolchains_and_copied_files() {
         "build = [\"sh $PRONY_SERVICES/note.sh > note.txt\", \"echo $PLACE > place.txt\"]\ncopies = { \"words.txt\" = \"shared/words.txt\" }",
     );
     written("then");
-    git(&["init", "-q"]);
-    git(&["add", "services", "shared"]);
-    git(&["commit", "-qm", "then"]);
+    checkout.git(&["init", "-q"]);
+    checkout.git(&["add", "services", "shared"]);
+    checkout.git(&["commit", "-qm", "then"]);
     written("now");
     let options = ["--rounds=2", "-d300ms", "--warmup=100ms", "-c2"];
     let ended = checkout.prony(&[&["duet", "toy-right@HEAD", "toy-right"], &options[..]].concat());

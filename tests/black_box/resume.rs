@@ -18,11 +18,7 @@ fn commit(checkout: &Checkout) {
         &["add", "services"],
         &["commit", "-q", "--allow-empty", "-m", "as it is"],
     ] {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(checkout.path(""));
-        git.args(["-c", "user.name=toy", "-c", "user.email=toy@example.org"]);
-        let done = git.args(arguments).output().expect("git is needed");
-        assert!(done.status.success(), "{arguments:?}: {done:?}");
+        checkout.git(arguments);
     }
 }
 

@@ -69,8 +69,7 @@ pub(super) fn of_tokens(catalogue: &Catalogue, plan: &Plan) -> Option<Warning> {
     Some(Warning::new(WarningKind::Note, text))
 }
 
-/// Names services of earlier revisions that have another contract than a service of the current one, with which they are
-/// compared.
+/// Names services of earlier revisions that have another contract than a service of another revision, with which they are compared.
 pub(super) fn of_contracts(
     services: &[Service],
     fingerprints: &BTreeMap<ServiceId, Fingerprint>,
@@ -78,9 +77,15 @@ pub(super) fn of_contracts(
     let contract = |service: &Service| fingerprints.get(&id_of(service))?.part(Part::Contract);
     let (earlier, current): (Vec<_>, Vec<_>) =
         services.iter().partition(|service| service.revision.is_some());
+    // Two earlier revisions are compared with each other.
+    let (others, one) = if current.is_empty() {
+        (&earlier, "that of another revision")
+    } else {
+        (&current, "the current one")
+    };
     let differs = |service: &&&Service| {
         let own = contract(service);
-        current.iter().any(|other| contract(other) != own)
+        others.iter().any(|other| contract(other) != own)
     };
     let names: Vec<String> = earlier
         .iter()
@@ -88,7 +93,7 @@ pub(super) fn of_contracts(
         .map(|service| service.label())
         .collect();
     let text = format!(
-        "{} {} the contract of that revision, which differs from the current one: the services may get different requests",
+        "{} {} the contract of that revision, which differs from {one}: the services may get different requests",
         names.join(", "),
         if names.len() == 1 {
             "was checked and loaded with"
