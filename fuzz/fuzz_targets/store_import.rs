@@ -6,7 +6,6 @@
 use libfuzzer_sys::fuzz_target;
 use prony_records::{Histogram, Responses, check_run_name};
 use prony_store::Store;
-use std::path::Path;
 
 fn exported(store: &Store) -> Vec<u8> {
     let mut out = Vec::new();
@@ -19,7 +18,8 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = histogram.summary();
         assert_eq!(Histogram::decode(&histogram.encode()).expect("own text"), histogram);
     }
-    let store = Store::open(Path::new(":memory:")).expect("memory");
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("a store");
     // Complete runs are imported even if the rest of the file is not an export.
     let _ = store.import(&mut &*bytes, false);
     for run in store.runs().expect("lists") {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let first = exported(&store);
-    let other = Store::open(Path::new(":memory:")).expect("memory");
+    let other = Store::open(&folder.path().join("other.db")).expect("a store");
     other.import(&mut &*first, false).expect("its own export");
     assert_eq!(exported(&other), first);
 });

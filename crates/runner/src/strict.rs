@@ -123,11 +123,7 @@ const fn words(outcome: Outcome) -> &'static str {
 }
 
 fn is_optional(catalogue: &Catalogue, trial: &TrialRecord) -> bool {
-    let (name, variant) = (&trial.service.service, &trial.service.variant);
-    let found = catalogue
-        .services
-        .iter()
-        .find(|service| &service.name == name && &service.variant == variant);
+    let found = catalogue.variant(&trial.service.service, &trial.service.variant);
     found.is_some_and(|service| service.unavailable_hint.is_some())
 }
 

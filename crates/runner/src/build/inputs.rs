@@ -40,7 +40,8 @@ pub(super) fn name(inputs: &Fingerprint) -> String {
     short(&digest.finalize())
 }
 
-fn tools_of(service: &Service, tools: &Tools, pulled: Option<&Container>) -> String {
+/// The part [`Part::Tools`].
+pub(super) fn tools_of(service: &Service, tools: &Tools, pulled: Option<&Container>) -> String {
     #[derive(Serialize)]
     struct UsedTools<'a> {
         versions: &'a BTreeMap<String, String>,

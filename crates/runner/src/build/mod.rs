@@ -21,7 +21,7 @@ use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_files::LockFile;
 use prony_host::{Container, Host};
-use prony_records::{Exclusion, Fingerprint, ServiceId, TrialStage};
+use prony_records::{Exclusion, Fingerprint, Part, ServiceId, TrialStage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -146,9 +146,9 @@ impl<'a> Builder<'a> {
         let mut tools = self.tools(service).map_err(without_log)?;
         let pulled = image::found(service, &mut tools).map_err(without_log)?;
         let sources = Sources::of(service, self.cancel).map_err(without_log)?;
-        let fingerprint_before =
+        let mut fingerprint =
             inputs::of(&sources, &tools, &self.folders, pulled.as_ref()).map_err(without_log)?;
-        let digest = inputs::name(&fingerprint_before);
+        let digest = inputs::name(&fingerprint);
         let mut name = format!("{}-{digest}", service.name);
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
@@ -175,14 +175,16 @@ impl<'a> Builder<'a> {
                 (false, entry.complete(version.as_deref()).map_err(without_log)?)
             }
         };
-        let (container, fingerprint) = match pulled {
+        let container = match pulled {
             None => {
-                let container = image::built(self, service, &tools, (&folder, &digest))?;
+                let built = image::built(self, service, &tools, (&folder, &digest))?;
                 // The images that the build pulled are known now.
-                let fingerprint = container.as_ref().and_then(|_| self.fingerprint(service));
-                (container, fingerprint.unwrap_or(fingerprint_before))
+                if built.is_some() && image::found(service, &mut tools).is_ok() {
+                    fingerprint = fingerprint.with(Part::Tools, inputs::tools_of(service, &tools, None));
+                }
+                built
             }
-            pulled => (pulled, fingerprint_before),
+            pulled => pulled,
         };
         let version = cache::version(&folder);
         check_version(service, version.as_deref())?;

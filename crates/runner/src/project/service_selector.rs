@@ -121,11 +121,7 @@ pub fn choose(
         }
     };
     let id = id_of(&service);
-    if !catalogue
-        .services
-        .iter()
-        .any(|known| known.name == id.service && known.variant == id.variant)
-    {
+    if catalogue.variant(&id.service, &id.variant).is_none() {
         catalogue.services.push(service);
     }
     Ok(SelectedService { id })
@@ -133,11 +129,8 @@ pub fn choose(
 
 /// The service of the catalogue.
 pub fn find<'a>(catalogue: &'a Catalogue, chosen: &SelectedService) -> &'a Service {
-    let same = |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
     catalogue
-        .services
-        .iter()
-        .find(same)
+        .variant(&chosen.id.service, &chosen.id.variant)
         .expect("invariant: chosen services are in the catalogue")
 }
 
