@@ -1,5 +1,7 @@
 //! The options that `prony duet` and `prony compare` have in common for two services that are measured now.
 
+use prony_config::WarmUpChoice;
+use prony_load::DurationText;
 use prony_runner::{ComparisonPair, ResumeOptions, ServiceSelector};
 use std::time::Duration;
 
@@ -11,6 +13,9 @@ pub(crate) struct PairArgs {
     /// The workload of the contract [default: its first]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
+    /// Fixed length of each warm-up, instead of waiting until a service is warm
+    #[arg(long, value_name = "TIME")]
+    warmup: Option<DurationText>,
     /// Continue a run that was stopped early, with the same services and options: its name, or the latest run if no name is given
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<String>,
@@ -33,6 +38,7 @@ impl PairArgs {
             duration,
             contract: self.contract.as_deref(),
             workload: self.workload.as_deref(),
+            warm_up: WarmUpChoice::of_length(self.warmup.map(|time| time.0)),
             resume: self.resume.as_deref(),
             resume_options: ResumeOptions {
                 retry_failed: self.retry_failed,

@@ -7,6 +7,7 @@
 
 mod agent;
 mod cgroup;
+mod compiler_threads;
 mod container;
 mod cpu_lease;
 mod cpus;
@@ -36,6 +37,7 @@ mod skip;
 
 pub use agent::agent;
 pub use cgroup::CpuGrant;
+pub use compiler_threads::CompilerKind;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpu_lease::{CpuLease, Locks};
 pub use cpus::{Cpus, CpusError};

@@ -1,6 +1,7 @@
 //! What to start, with which limits, and the results: how it ended and what it used.
 
 use crate::Cpus;
+use crate::compiler_threads::CompilerKind;
 use crate::container::Container;
 use crate::inherited::InheritedVariables;
 use prony_records::{ResourceSample, Resources};
@@ -54,6 +55,9 @@ pub struct ProcessSpec {
     pub stop_signal: Option<i32>,
     /// Time between two samples of its resources; `None`: no sampling.
     pub sample_every: Option<Duration>,
+    /// Beginnings of the names of its compiler threads, in addition to the known ones. Their CPU time is counted separately.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compiler_threads: Vec<String>,
     /// Whether to probe the speed of its CPUs in each window ([`Usage::cpu_speed_probe_ns`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cpu_speed_probe: bool,
@@ -70,6 +74,9 @@ pub struct AttachSpec {
     pub supervisor_cpus: Cpus,
     /// Time between two samples of its resources.
     pub sample_every: Duration,
+    /// Beginnings of the names of its compiler threads, in addition to the known ones. Their CPU time is counted separately.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compiler_threads: Vec<String>,
 }
 
 /// A process tree that already runs.
@@ -174,6 +181,9 @@ pub struct Usage {
     /// Samples taken before the window.
     pub before: Vec<ResourceSample>,
     pub machine: Option<MachineUsage>,
+    /// What its compiler threads do; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<CompilerKind>,
     /// CPU time of the supervisor in the window, ns: the cost of measuring.
     pub supervisor_cpu_ns: u64,
     /// CPU time of a fixed amount of work on the CPUs of the tree (the CPU speed probe), ns: the longer, the slower the CPUs.

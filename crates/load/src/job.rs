@@ -356,6 +356,10 @@ pub struct Limits {
     /// A connection is closed after this number of requests and replaced; 1: no keep-alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
+    /// A connection that is older than this is closed after its next request and replaced, ns. Looked at once per
+    /// interval of the recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_age_ns: Option<u64>,
     /// The longest WebSocket message, bytes; absent: [`LONGEST_EVENT`](crate::events::LONGEST_EVENT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_message: Option<u64>,

@@ -15,6 +15,9 @@ pub struct Resources {
     pub cpu_system_ns: Option<u64>,
     /// Total CPU time, ns.
     pub cpu_ns: Option<u64>,
+    /// CPU time of the threads in which its runtime compiles, ns; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler_cpu_ns: Option<u64>,
     /// Time during which the tree was throttled by its CPU limit, ns.
     pub cpu_throttled_ns: Option<u64>,
     /// Peak memory, bytes: for a cgroup its charged memory without cached files, for `proc` the resident sets.
@@ -50,7 +53,18 @@ pub struct Resources {
     pub samples: Vec<ResourceSample>,
 }
 
+/// The sum of the known values; `None` if there is none.
+fn any(parts: &[Resources], of: fn(&Resources) -> Option<u64>) -> Option<u64> {
+    parts.iter().filter_map(of).reduce(|sum, value| sum + value)
+}
+
 impl Resources {
+    /// Share of the compiler threads in the CPU time; `None` if there are none, or no CPU time was used.
+    pub fn compiler_share(&self) -> Option<f64> {
+        let cpu_ns = self.cpu_ns.filter(|ns| *ns > 0)?;
+        Some(self.compiler_cpu_ns? as f64 / cpu_ns as f64)
+    }
+
     /// The sum over several trees, each on its own host. A value that is unknown for one of them is unknown for all. There are no
     /// samples, since theirs are from different moments.
     pub fn together(parts: &[Self]) -> Self {
@@ -61,6 +75,7 @@ impl Resources {
             cpu_user_ns: sum(|part| part.cpu_user_ns),
             cpu_system_ns: sum(|part| part.cpu_system_ns),
             cpu_ns: sum(|part| part.cpu_ns),
+            compiler_cpu_ns: any(parts, |part| part.compiler_cpu_ns),
             cpu_throttled_ns: sum(|part| part.cpu_throttled_ns),
             memory_bytes_peak: sum(|part| part.memory_bytes_peak),
             memory_bytes_mean: sum(|part| part.memory_bytes_mean),
@@ -99,6 +114,7 @@ impl Resources {
             cpu_user_ns: sum(|window| window.cpu_user_ns),
             cpu_system_ns: sum(|window| window.cpu_system_ns),
             cpu_ns: sum(|window| window.cpu_ns),
+            compiler_cpu_ns: any(windows, |window| window.compiler_cpu_ns),
             cpu_throttled_ns: sum(|window| window.cpu_throttled_ns),
             memory_bytes_peak: peak(|window| window.memory_bytes_peak),
             memory_bytes_mean: means.map(|sum| sum / windows.len() as u64),
@@ -125,6 +141,9 @@ pub struct ResourceSample {
     pub at_s: f64,
     /// CPU time so far, ns.
     pub cpu_ns: Option<u64>,
+    /// CPU time so far of the threads in which its runtime compiles, ns; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler_cpu_ns: Option<u64>,
     /// Memory in use, bytes.
     pub memory_bytes: Option<u64>,
     /// Number of threads.

@@ -150,8 +150,14 @@ pub struct AfterLoad {
 pub struct Steadiness {
     /// Classification of the warm-up.
     pub classification: Classification,
-    /// Length of the warm-up, s.
+    /// Length of the warm-up under the planned load, s.
     pub warm_up_s: f64,
+    /// Length of the light load before it, s; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub light_s: Option<f64>,
+    /// Share of the compiler threads in the CPU time of the service at the end of the warm-up; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_share: Option<f64>,
     /// Highest p99 of any interval of the warm-up, ns.
     pub worst_p99_ns: Option<u64>,
     /// Time series of the warm-up.
@@ -159,10 +165,18 @@ pub struct Steadiness {
     pub intervals: Vec<crate::Interval>,
 }
 
-/// How throughput developed over a trial.
+/// How a warm-up ended. Records of earlier versions have the last five.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Classification {
+    /// The compiler is idle, and CPU time per request is stable.
+    Settled,
+    /// The compiler was still at work at the limit of the warm-up, or in the measurement.
+    Warming,
+    /// The compiler is idle, but CPU time per request was not shown to be stable.
+    Unsettled,
+    /// The warm-up had a fixed length; nothing was detected.
+    Fixed,
     /// Steady from the start.
     Flat,
     /// Became faster, then steady.
@@ -171,8 +185,6 @@ pub enum Classification {
     SlowingDown,
     /// Never steady within the limit.
     NoSteadyState,
-    /// The warm-up had a fixed length; nothing was detected.
-    Fixed,
     /// Steady, but after too few intervals to distinguish flat from warmed up.
     Short,
 }

@@ -228,10 +228,16 @@ kinds! {
     Retried,
     /// An expected reply header is missing.
     MissingHeader,
-    /// Warm-up ended at its limit without a steady state.
+    /// The compiler of the service was still at work.
+    Warming,
+    /// CPU time per request was not shown to be stable.
+    Unsettled,
+    /// Warm-up ended at its limit without a steady state, in records of version 0.2 and earlier.
     NotSteady,
     /// The service became slower while it was measured.
     SlowingDown,
+    /// The service became faster while it was measured.
+    SpeedingUp,
     /// CPU, memory or network isolation that was requested is not enforced.
     NotIsolated,
     /// Generator and service share CPUs.
@@ -386,10 +392,18 @@ impl WarningKind {
             }
             Self::Retried => warns(LOAD, "Many requests were sent twice."),
             Self::MissingHeader => notes("An expected reply header is missing."),
+            Self::Warming => warns(
+                LOAD_AND_CPU,
+                "The service was still compiling: it may become several times faster.",
+            ),
+            Self::Unsettled => {
+                warns(LOAD_AND_CPU, "CPU time per request was not shown to be stable.").of_machine()
+            }
             Self::NotSteady => {
                 warns(LOAD_AND_CPU, "The service was not steady after its warm-up.").of_machine()
             }
             Self::SlowingDown => warns(LOAD_AND_CPU, "The service became slower."),
+            Self::SpeedingUp => warns(LOAD_AND_CPU, "The service became faster."),
             Self::NotIsolated => warns(Figures::ALL, "A requested limit was not enforced."),
             Self::SharedCpus => warns(
                 LOAD,

@@ -3,8 +3,7 @@
 use crate::TrialPlacement;
 use crate::schedule::{LoadRun, WarmUp};
 use crate::trial::Trial;
-use crate::warm_up::WarmUpProgress;
-use prony_config::{ConfigError, WarmUpChoice};
+use prony_config::{ConfigError, Service, WarmUpChoice, WorkerKind};
 use prony_load::{
     Check, Job, Load, PhaseDurations, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
 };
@@ -14,6 +13,8 @@ use std::time::Duration;
 const INTERVAL_NS: u64 = 100_000_000;
 /// Share of bodies that are compared if comparing is expensive.
 const COMPARED: f64 = 0.05;
+/// Age at which a connection of a light load is replaced, ns.
+const LIGHT_CONNECTION_NS: u64 = 500_000_000;
 /// Number of unexpected replies that are recorded.
 const KEPT: u32 = 5;
 /// Longest time until loads that begin together are all running.
@@ -40,7 +41,12 @@ pub(crate) fn job(
     (run, warm_up): (&LoadRun, WarmUp),
 ) -> Result<Job, ConfigError> {
     let (group, protocol) = (trial.group(), trial.entry().protocol);
-    let load = at_rate(&group.load, run.rate);
+    let load = match warm_up {
+        WarmUp::Light(_) => light(&group.load, trial.service, placement),
+        _ => at_rate(&group.load, run.rate),
+    };
+    // So that all processes of a service take part.
+    let is_renewed = matches!(warm_up, WarmUp::Light(_)) && load.members().is_none();
     let generator = &placement.placement.generator().cpus;
     let threads = generator.len().clamp(1, load.shareable().max(1) as usize);
     Ok(Job {
@@ -67,7 +73,10 @@ pub(crate) fn job(
         seed: trial
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
-        limits: prony_load::Limits::default(),
+        limits: prony_load::Limits {
+            connection_age_ns: is_renewed.then_some(LIGHT_CONNECTION_NS),
+            ..prony_load::Limits::default()
+        },
         log: None,
         share: None,
         count_replies: !trial.contract.after().is_empty(),
@@ -81,12 +90,28 @@ fn generator_warm_up(warm_up: WarmUp) -> GeneratorWarmUp {
     };
     match warm_up {
         WarmUp::Planned(WarmUpChoice::FixedNs(ns)) => GeneratorWarmUp::FixedNs(ns),
-        WarmUp::Planned(WarmUpChoice::Steady { most_ns, .. }) => {
-            GeneratorWarmUp::UntilTold { limit_ns: most_ns }
+        WarmUp::Planned(WarmUpChoice::Steady { most_ns, .. })
+        | WarmUp::Light(WarmUpChoice::Steady { most_ns, .. } | WarmUpChoice::FixedNs(most_ns)) => {
+            until_told(Duration::from_nanos(most_ns) * 2)
         }
-        WarmUp::ByCpuTime(choice) => until_told(WarmUpProgress::new(choice).wall() * 2),
         WarmUp::Together(length) => until_told(length + PATIENCE),
         WarmUp::Settle(length) => GeneratorWarmUp::FixedNs(length.as_nanos() as u64),
+    }
+}
+
+/// The light load of a warm-up: one request after the other on two connections for each process that listens. The members of a
+/// room are two.
+fn light(planned: &Load, service: &Service, placement: &TrialPlacement) -> Load {
+    let processes = match service.workers.kind {
+        Some(WorkerKind::Processes) => placement.placement.service.cpus.len().max(1) as u32,
+        _ => 1,
+    };
+    Load::Closed {
+        connections: 2 * processes,
+        in_flight: 1,
+        think_ns: 0,
+        growth: None,
+        members: planned.members().map(|_| 2),
     }
 }
 

@@ -153,10 +153,10 @@ pub struct WindowPosition {
 /// How long a warm-up lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarmUp {
-    /// As the plan says, judged by the series that the generator reports.
+    /// Until the service is warm, or for a fixed time: a light load before the first planned one.
     Planned(WarmUpChoice),
-    /// The bounds apply to the CPU time of the service.
-    ByCpuTime(WarmUpChoice),
+    /// Its light load alone. Designs do not ask for it.
+    Light(WarmUpChoice),
     /// For this long after every run is under load; all measurements begin together.
     Together(Duration),
     /// Not a warm-up: time to open connections and to resume paused processes. Data of backing services is not reset.

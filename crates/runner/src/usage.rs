@@ -5,7 +5,7 @@ use crate::bottleneck;
 use crate::generators::{GeneratorUsage, RunningLoad};
 use crate::start::StartedService;
 use crate::warm_up::{self, Pace};
-use prony_host::Usage;
+use prony_host::{CompilerKind, Usage};
 use prony_load::Load;
 use prony_records::{
     BackingUsage, Classification, Measurement, Recording, Resources, StartUp, Steadiness, TrialStage,
@@ -55,8 +55,7 @@ pub(crate) fn measurement(
     start_up: StartUp,
 ) -> Measurement {
     let mut warnings = Vec::new();
-    warnings.extend(warm_up_warning(&steadiness));
-    warnings.extend(slowdown_warning(&recording));
+    warnings.extend(drift_warning(&recording));
     let mut measurement = Measurement {
         recording: recording.rounded(),
         start_up,
@@ -75,6 +74,7 @@ pub(crate) fn measurement(
             .map(|(used, _)| used)
             .collect();
         measurement.warm_up_samples = window.service.before;
+        label(&mut measurement, window.service.compiler);
     }
     add_contradictions(&mut measurement);
     measurement
@@ -139,31 +139,55 @@ impl WindowUsage {
     }
 }
 
-fn warm_up_warning(steadiness: &Steadiness) -> Option<Warning> {
-    let seconds = steadiness.warm_up_s;
-    match steadiness.classification {
-        Classification::NoSteadyState => Some(Warning::new(
-            WarningKind::NotSteady,
-            format!("it was not steady after {seconds:.1} s of warm-up: give it longer (--warmup)"),
-        )),
-        Classification::SlowingDown => Some(Warning::new(
-            WarningKind::SlowingDown,
-            format!("it became slower in the {seconds:.1} s of its warm-up"),
-        )),
-        Classification::Flat | Classification::WarmedUp | Classification::Short | Classification::Fixed => {
-            None
-        }
+/// Labels a measurement whose service was not warm, with a warning. `compiler`: what the compiler threads of the service do.
+pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind>) {
+    let Some(steadiness) = &mut measurement.steadiness else {
+        return;
+    };
+    let used = (measurement.service.compiler_cpu_ns, measurement.service.cpu_ns);
+    let share = warm_up::compiler_share(used.0, used.1);
+    if warm_up::is_warming(used, compiler, steadiness.settled_share) {
+        steadiness.classification = Classification::Warming;
     }
+    let warm_up_s = steadiness.warm_up_s + steadiness.light_s.unwrap_or(0.0);
+    let warning = match steadiness.classification {
+        Classification::Warming => {
+            let share = share.map_or_else(String::new, |share| {
+                format!(": it used {:.0} % of the CPU time", 100.0 * share)
+            });
+            Warning::new(
+                WarningKind::Warming,
+                format!(
+                    "its compiler was still at work after {warm_up_s:.0} s of warm-up{share}. It may become several times faster: \
+                     give it longer (`max` of warm_up)"
+                ),
+            )
+        }
+        Classification::Unsettled => Warning::new(
+            WarningKind::Unsettled,
+            format!(
+                "its CPU time per request was not shown to be stable after {warm_up_s:.0} s of warm-up: use a quieter machine, \
+                 or give it longer (`max` of warm_up)"
+            ),
+        ),
+        _ => return,
+    };
+    warning.replace_in(&mut measurement.warnings);
 }
 
-fn slowdown_warning(recording: &Recording) -> Option<Warning> {
+fn drift_warning(recording: &Recording) -> Option<Warning> {
     // Only recordings of tests have an unknown load.
     let load = Load::deserialize(&recording.load).ok();
     let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
-    let share = warm_up::slowed_down(&recording.intervals, pace)?;
+    let change = warm_up::drift(&recording.intervals, pace)?;
+    let (kind, word) = if change < 0.0 {
+        (WarningKind::SlowingDown, "fell")
+    } else {
+        (WarningKind::SpeedingUp, "rose")
+    };
     let text = format!(
-        "its throughput fell by {:.0} % within the measurement",
-        share * 100.0
+        "its throughput {word} by {:.0} % within the measurement",
+        100.0 * change.abs()
     );
-    Some(Warning::new(WarningKind::SlowingDown, text))
+    Some(Warning::new(kind, text))
 }

@@ -18,6 +18,7 @@ mod metric;
 mod ranking;
 #[cfg(test)]
 mod simulation;
+mod slope;
 mod stopping;
 mod summary;
 
@@ -35,6 +36,7 @@ pub use error::StatisticsError;
 pub use estimate::{Estimate, Method, MethodEstimate, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
 pub use ranking::{Adjustment, PairwiseComparison, Verdict};
+pub use slope::slope_interval;
 pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,

@@ -43,9 +43,6 @@ pub(crate) struct Args {
     /// Length of each measurement
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     duration: DurationText,
-    /// Load before the measurement that is not part of the result
-    #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: DurationText,
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
@@ -80,7 +77,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let services = [&args.first, &args.second].map(|name| ServiceSelector::parse(name));
     let options = DuetOptions {
         pair: args.pair.pair(services.each_ref(), args.rounds, args.duration.0),
-        warm_up: args.warmup.0,
         load: args.load(),
         confidence: args.confidence,
         tie: args.tie,

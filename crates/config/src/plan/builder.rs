@@ -126,15 +126,8 @@ impl<'a> PlanBuilder<'a> {
         let (Some(entries), Some((workload, own_load))) = (entries, load) else {
             return Err(faults.or(()).expect_err("invariant: a part is missing"));
         };
-        let warm_up = self
-            .overrides
-            .warm_up
-            .map(|time| WarmUpChoice::FixedNs(time.as_nanos() as u64));
-        let warm_up = match (warm_up.unwrap_or(group.warm_up), &group.search) {
-            // A search changes the rate all the time, so nothing ever becomes steady.
-            (WarmUpChoice::Steady { least_ns, .. }, Some(_)) => WarmUpChoice::FixedNs(least_ns),
-            (warm_up, _) => warm_up,
-        };
+        let fixed = self.overrides.warm_up;
+        let warm_up = fixed.map_or(group.warm_up, |length| WarmUpChoice::of_length(Some(length)));
         let planned = GroupPlan {
             contract: group.contract.clone(),
             workload,

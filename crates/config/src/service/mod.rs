@@ -65,6 +65,8 @@ pub struct Service {
     pub env: BTreeMap<String, String>,
     /// Variables of the caller's environment that build and run inherit in addition to the usual ones.
     pub pass: Vec<String>,
+    /// Beginnings of the names of its compiler threads, in addition to the known ones.
+    pub compiler_threads: Vec<String>,
     /// The longest time until it is ready.
     pub start_timeout: Duration,
     /// Files from elsewhere in the checkout that are copied into the build folder: source by destination.
@@ -250,6 +252,9 @@ impl Variant<'_> {
             },
             env,
             pass,
+            compiler_threads: self
+                .find(|keys| keys.compiler_threads.clone())
+                .unwrap_or_default(),
             start_timeout: match (self.find(|keys| keys.start_timeout), &reached) {
                 (Some(written), _) => written.0,
                 (None, ServiceOrigin::There(_)) => EXTERNAL_START_TIMEOUT,

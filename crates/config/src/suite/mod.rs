@@ -118,8 +118,21 @@ pub struct GroupSpans {
 pub enum WarmUpChoice {
     /// After this time, ns.
     FixedNs(u64),
-    /// When the service is steady, but not before `least_ns` and not after `most_ns`.
+    /// When the service is warm, but not before `least_ns` of the planned load. `most_ns` limits each phase.
     Steady { least_ns: u64, most_ns: u64 },
+}
+
+impl WarmUpChoice {
+    /// Until the service is warm.
+    pub const DEFAULT: Self = Self::Steady {
+        least_ns: 1_000_000_000,
+        most_ns: 90_000_000_000,
+    };
+
+    /// For this long; `None`: until the service is warm.
+    pub fn of_length(length: Option<Duration>) -> Self {
+        length.map_or(Self::DEFAULT, |length| Self::FixedNs(length.as_nanos() as u64))
+    }
 }
 
 /// Limits of a service.
@@ -151,10 +164,6 @@ pub struct Network {
 
 const ROUNDS: u32 = 5;
 const CONFIDENCE: f64 = 0.95;
-const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
-    least_ns: 1_000_000_000,
-    most_ns: 20_000_000_000,
-};
 const DURATION: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -187,7 +196,9 @@ impl Suite {
                 .warm_up
                 .as_ref()
                 .or(written.warm_up.as_ref())
-                .map_or(WARM_UP, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
+                .map_or(WarmUpChoice::DEFAULT, |warm_up| {
+                    WarmUpChoice::from(*warm_up.get_ref())
+                }),
             duration: change
                 .duration
                 .or(written.duration)

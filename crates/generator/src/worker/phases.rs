@@ -84,6 +84,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         };
         while let Some(over) = self.clock.next_over(now, self.interval_ns, end) {
             self.hand_over(phase, over);
+            self.core.retire_old_connections(now);
         }
         if now < end {
             return self.tell_exhausted(phase);

@@ -59,7 +59,11 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         warnings: Vec::new(),
     });
     let mut watch = AttachedMonitor {
-        sampler: Sampler::of(attach.machine.clone(), Cpus::default()),
+        sampler: Sampler::of(
+            attach.machine.clone(),
+            Cpus::default(),
+            &attach.spec.compiler_threads,
+        ),
         attach,
         probe,
         gone: false,

@@ -86,7 +86,7 @@ impl Supervisor {
             },
             contained,
             log: Some(log),
-            sampler: Sampler::of(start.machine, measured),
+            sampler: Sampler::of(start.machine, measured, &spec.compiler_threads),
             ending: None,
             why: None,
             stopping: None,

@@ -116,6 +116,12 @@ pub struct Series {
     pub warm_up_s: Option<f64>,
     /// Whether and how it warmed up.
     pub classification: Option<Classification>,
+    /// Length of the light load before the warm-up, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub light_s: Option<f64>,
+    /// Share of the compiler threads in the CPU time of the service while it was measured; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler_share: Option<f64>,
     /// Results of the generator.
     pub intervals: Vec<SeriesInterval>,
     /// Resource use of the service.
@@ -322,6 +328,11 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
         duration_s: measured.recording.duration_s,
         warm_up_s,
         classification: steadiness.map(|steadiness| steadiness.classification),
+        light_s: steadiness.and_then(|steadiness| steadiness.light_s),
+        compiler_share: measured
+            .service
+            .compiler_share()
+            .map(|share| rounded(share, 1000.0)),
         intervals,
         resources: thinned(&samples),
     }

@@ -33,8 +33,6 @@ const BIAS: &str = "both services shared their CPUs: between services of differe
 pub struct DuetOptions<'a> {
     /// The two services; their number of rounds is even.
     pub pair: ComparisonPair<'a>,
-    /// Warm-up before the measurement.
-    pub warm_up: Duration,
     /// The load of each service.
     pub load: Load,
     /// Confidence of the intervals.
@@ -147,8 +145,7 @@ fn plan(
     services: [&Service; 2],
     protocol: Protocol,
 ) -> Result<Plan, CommandError> {
-    let warm_up = WarmUpChoice::FixedNs(options.warm_up.as_nanos() as u64);
-    let group = options.pair.group(contract, Some(&options.load), warm_up)?;
+    let group = options.pair.group(contract, Some(&options.load))?;
     let [first, second] = services.map(Service::label);
     Ok(Plan {
         title: format!("{first} and {second} at once"),

@@ -10,11 +10,6 @@ use prony_statistics::{ChangeOptions, RunChange, compare_in_run};
 use prony_store::Store;
 use std::time::Duration;
 
-/// Warm-up of each trial of a comparison.
-const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
-    least_ns: 1_000_000_000,
-    most_ns: 10_000_000_000,
-};
 /// Timeout of requests.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -33,6 +28,8 @@ pub struct ComparisonPair<'a> {
     pub contract: Option<&'a str>,
     /// The workload of the contract; `None`: its first.
     pub workload: Option<&'a str>,
+    /// The warm-up of each trial.
+    pub warm_up: WarmUpChoice,
     /// The run to continue, which was stopped early; `None`: a new run.
     pub resume: Option<&'a str>,
     /// How it is continued.
@@ -70,18 +67,13 @@ impl ComparisonPair<'_> {
     }
 
     /// The group of both: this load, or the default load of the workload.
-    pub(crate) fn group(
-        &self,
-        contract: &Contract,
-        load: Option<&Load>,
-        warm_up: WarmUpChoice,
-    ) -> Result<GroupPlan, CommandError> {
+    pub(crate) fn group(&self, contract: &Contract, load: Option<&Load>) -> Result<GroupPlan, CommandError> {
         let (workload, own) = contract.load_of(self.workload).input()?;
         Ok(GroupPlan {
             contract: contract.name.clone(),
             workload,
             load: load.cloned().unwrap_or(own),
-            warm_up,
+            warm_up: self.warm_up,
             duration_ns: self.duration.as_nanos() as u64,
             timeout_ns: TIMEOUT.as_nanos() as u64,
             search: None,
@@ -126,7 +118,7 @@ fn plan(
     options: &ChangeOptions,
 ) -> Result<Plan, CommandError> {
     let (contract, protocol) = common(catalogue, base, new, pair.contract)?;
-    let group = pair.group(catalogue.contract(&contract)?, None, WARM_UP)?;
+    let group = pair.group(catalogue.contract(&contract)?, None)?;
     let services = [base, new].map(|chosen| find(catalogue, chosen));
     Ok(Plan {
         title: format!("{} against {}", new.id, base.id),

@@ -19,8 +19,6 @@ pub const SUITE: &str = "compare-at-once";
 /// Options of a regression test.
 #[derive(Debug, Clone, Copy)]
 pub struct RegressionOptions<'a> {
-    /// Warm-up before each measurement.
-    pub warm_up: Duration,
     /// Connections of a closed load to each version; `None`: the default load of the workload.
     pub connections: Option<u32>,
     /// Maximum total time.
@@ -67,8 +65,7 @@ pub fn compare_at_once(
     let load = how
         .connections
         .map_or(own, |connections| Load::closed(connections, 1));
-    let warm_up = WarmUpChoice::FixedNs(how.warm_up.as_nanos() as u64);
-    let group = pair.group(contract, Some(&load), warm_up)?;
+    let group = pair.group(contract, Some(&load))?;
     let services = [&base, &new, &copy].map(|chosen| find(&catalogue, chosen));
     let mut plan = Plan {
         title: format!("{} against {} at once", new.id, base.id),

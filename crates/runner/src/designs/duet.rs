@@ -11,6 +11,9 @@ use prony_records::TrialStage;
 use std::ops::Range;
 use std::time::Duration;
 
+/// Load of two warm services until both measurements begin.
+const TOGETHER: Duration = Duration::from_millis(500);
+
 /// The rounds of a plan of two services.
 #[derive(Debug, Clone, Copy)]
 pub struct Duet<'a> {
@@ -95,10 +98,14 @@ impl PairedRounds<'_> {
             .into_iter()
             .flat_map(|slot| [Step::Start(slot), Step::Check(slot)])
             .collect();
-        steps.push(Step::WarmUp(
-            runs.clone(),
-            WarmUp::Together(length_of(group.warm_up)),
-        ));
+        let together = match group.warm_up {
+            WarmUpChoice::FixedNs(ns) => Duration::from_nanos(ns),
+            steady @ WarmUpChoice::Steady { .. } => {
+                steps.push(Step::WarmUp(runs.clone(), WarmUp::Planned(steady)));
+                TOGETHER
+            }
+        };
+        steps.push(Step::WarmUp(runs.clone(), WarmUp::Together(together)));
         steps.push(Step::Measure(runs));
         steps.extend(order.into_iter().map(Step::Recheck));
         steps.extend(order.into_iter().map(Step::Stop));
@@ -132,13 +139,6 @@ pub(super) fn is_out(history: &History<'_>, entry: usize) -> bool {
         || history
             .failures_of(entry)
             .any(|excluded| is_unbuilt(excluded.stage))
-}
-
-const fn length_of(warm_up: WarmUpChoice) -> Duration {
-    match warm_up {
-        WarmUpChoice::FixedNs(ns) => Duration::from_nanos(ns),
-        WarmUpChoice::Steady { most_ns, .. } => Duration::from_nanos(most_ns),
-    }
 }
 
 #[cfg(test)]

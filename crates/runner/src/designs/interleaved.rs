@@ -208,14 +208,15 @@ impl<'a> BlockProgress<'a> {
         let entry = &self.design.plan.entries[self.planned(slot).entry];
         let group = self.design.plan.group_of(entry);
         let run = LoadRun {
-            length: Duration::from_nanos(group.duration_ns),
+            // All windows together.
+            length: self.design.window * self.design.cycles,
             window: None,
             ..self.run(slot, None)
         };
         [
             Step::Start(slot),
             Step::Check(slot),
-            Step::WarmUp(vec![run], WarmUp::ByCpuTime(group.warm_up)),
+            Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up)),
             Step::Pause(slot),
         ]
     }

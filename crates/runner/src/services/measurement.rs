@@ -9,10 +9,9 @@ use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
-    BackingUsage, Classification, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
-    Resources, TrialStage, Warning, WarningKind,
+    BackingUsage, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording, Resources,
+    TrialStage, Warning, WarningKind,
 };
-use std::time::Duration;
 
 /// One measured window of a trial.
 #[derive(Clone)]
@@ -106,9 +105,7 @@ impl TrialFacts<'_> {
         measurement.steal_ns = sum(|window| window.steal_ns);
         let cpus = context.host().topology().cpus().len();
         measurement.warnings.extend(neighbours(&records, cpus));
-        if let Some(warning) = warm_up_warning(warmed) {
-            warning.replace_in(&mut measurement.warnings);
-        }
+        usage::label(&mut measurement, warmed.compiler);
         measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: warmed.used_ns,
@@ -144,20 +141,6 @@ fn window_record(window: &MeasuredWindow) -> InterleavedWindow {
         response_time_ns_p99: times.map(|times| times.p99),
         cpu_speed_probe_ns: usage.cpu_speed_probe_ns(),
     }
-}
-
-fn warm_up_warning(warmed: &WarmUpResult) -> Option<Warning> {
-    let steadiness = &warmed.steadiness;
-    let used = Duration::from_nanos(warmed.used_ns?);
-    (steadiness.classification == Classification::NoSteadyState).then(|| {
-        let text = format!(
-            "its CPU time per request was not steady after {:.1} s of CPU time and {:.1} s on the clock (at most {:.0} s)",
-            used.as_secs_f64(),
-            steadiness.warm_up_s,
-            warmed.longest.as_secs_f64()
-        );
-        Warning::new(WarningKind::NotSteady, text)
-    })
 }
 
 /// Fails if the recording has no result, or if it has errors and the suite allows none.

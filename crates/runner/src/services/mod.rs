@@ -13,7 +13,7 @@ use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
 use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
 use crate::{Failure, Journal, JournalError, Progress, Run};
-use prony_config::{Design, Plan, PlannedTrial};
+use prony_config::{Design, Plan, PlannedTrial, WarmUpChoice};
 use prony_records::{Command, Event, Fault, Phase, Recording, TrialStage, Warning};
 use slot::ServiceSlot;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use std::time::Duration;
 
 /// Time for a service to answer again after its backing services were restarted.
 const RECOVERS: Duration = Duration::from_secs(10);
+/// Load after data of backing services was reset: connections are made again, and their caches are filled.
+const AFTER_RESET: Duration = Duration::from_millis(500);
 /// Attempts of the check after the load, and the pause between them: a service may still be processing requests.
 const RECHECKS: u32 = 3;
 const RECHECK_PAUSE: Duration = Duration::from_millis(300);
@@ -102,25 +104,64 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if runs.is_empty() {
             return Outcome::Skipped;
         }
-        let mut watches = BTreeMap::new();
-        for run in &runs {
-            match self.begin_load(run, until) {
-                Ok(watch) => drop(watches.insert(run.slot, watch)),
-                Err(failure) => return self.fail(run.slot, failure),
+        if let WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) = until {
+            let new = runs
+                .iter()
+                .filter(|run| self.slots[run.slot].light.insert(run.load));
+            let new: Vec<LoadRun> = new.copied().collect();
+            if !new.is_empty() {
+                match self.load_until(&new, (WarmUp::Light(choice), false)) {
+                    Ok(light) => {
+                        for (number, warmed) in light {
+                            self.slots[number].light_s = Some(warmed.steadiness.warm_up_s);
+                        }
+                    }
+                    Err(outcome) => return outcome,
+                }
             }
         }
-        let warmed = match self.wait_until_warm(watches) {
+        // Data of backing services is that of the seed when the measurement begins, so that all services start from equal data.
+        let is_reset = runs.iter().any(|run| self.slots[run.slot].has_backing_services());
+        let warmed = match self.load_until(&runs, (until, !is_reset && !matches!(until, WarmUp::Settle(_)))) {
             Ok(warmed) => warmed,
-            Err((number, failure)) => return self.fail(number, failure),
+            Err(outcome) => return outcome,
         };
+        let again = match until {
+            WarmUp::Together(_) => Some(WarmUp::Together(AFTER_RESET)),
+            WarmUp::Planned(_) => Some(WarmUp::Settle(AFTER_RESET)),
+            WarmUp::Light(_) | WarmUp::Settle(_) => None,
+        };
+        if let Some(again) = again.filter(|_| is_reset)
+            && let Err(outcome) = self.load_until(&runs, (again, true))
+        {
+            return outcome;
+        }
         let classification = |run: &LoadRun| warmed[&run.slot].steadiness.classification;
         let classifications = runs.iter().map(classification).collect();
         if !matches!(until, WarmUp::Settle(_)) {
-            for (number, warmed) in warmed {
+            for (number, mut warmed) in warmed {
+                warmed.steadiness.light_s = self.slots[number].light_s.take();
                 self.slots[number].warmed = Some(warmed);
             }
         }
         Outcome::Warm(classifications)
+    }
+
+    /// Loads until this phase is over. The error is the outcome of the step.
+    fn load_until(
+        &mut self,
+        runs: &[LoadRun],
+        (until, resets): (WarmUp, bool),
+    ) -> Result<BTreeMap<Slot, WarmUpResult>, Outcome> {
+        let mut watches = BTreeMap::new();
+        for run in runs {
+            match self.begin_load(run, until, resets) {
+                Ok(watch) => drop(watches.insert(run.slot, watch)),
+                Err(failure) => return Err(self.fail(run.slot, failure)),
+            }
+        }
+        self.wait_until_warm(watches)
+            .map_err(|(number, failure)| self.fail(number, failure))
     }
 
     /// Whether the service of a run is up and its trial is open.
@@ -128,12 +169,12 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.slots[run.slot].is_up() && self.slots[run.slot].trial_of(run).is_some()
     }
 
-    fn begin_load(&mut self, run: &LoadRun, until: WarmUp) -> Result<WarmUpWatch, Failure> {
+    fn begin_load(&mut self, run: &LoadRun, until: WarmUp, resets: bool) -> Result<WarmUpWatch, Failure> {
         self.end_load(run.slot)?;
         self.announce(run);
         let context = &self.run.context;
         let slot = &mut self.slots[run.slot];
-        if !matches!(until, WarmUp::Settle(_)) {
+        if resets {
             slot.prepare_data(context)?;
         }
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
@@ -146,7 +187,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             .begin(&job, placement, &slot.placement.log("generator"));
         let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
         let pace = Pace::of(&trial.group().load);
-        let watch = WarmUpWatch::new(until, pace, &mut *service.subject.service)?;
+        let watch = WarmUpWatch::new(until, pace, run.length, &mut *service.subject.service)?;
         slot.load = Some(MonitoredLoad::new(*run, loading));
         Ok(watch)
     }
@@ -190,7 +231,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                         phase: Phase::WarmUp,
                         interval,
                         ..
-                    }) => watch.push(interval),
+                    }) => watch.push(interval, &mut *subject.service).map_err(at)?,
                     Some(Event::Phase {
                         phase: Phase::WarmUp, ..
                     }) => watch.set_loaded(),
@@ -209,9 +250,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     }
                     _ => {}
                 }
-                watch.tick(&mut *subject.service).map_err(at)?;
             }
-            if !is_commanded && !watches.is_empty() && watches.values_mut().all(WarmUpWatch::is_over) {
+            if !is_commanded && !watches.is_empty() && watches.values().all(WarmUpWatch::is_over) {
                 for number in watches.keys() {
                     self.slots[*number].tell(Command::Measure);
                 }

@@ -7,7 +7,7 @@ use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during
 use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
-use crate::schedule::{BlockPlacement, LoadRun, Purpose, ServiceStart, Slot};
+use crate::schedule::{BlockPlacement, LoadId, LoadRun, Purpose, ServiceStart, Slot};
 use crate::start::{self, PORTS, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
@@ -20,6 +20,7 @@ use prony_records::{
     Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
     TrialStage, Warning, WarningKind,
 };
+use std::collections::BTreeSet;
 use std::thread;
 
 /// One service of a block.
@@ -31,6 +32,10 @@ pub(super) struct ServiceSlot<'a> {
     pub(super) load: Option<MonitoredLoad>,
     /// Its last warm-up.
     pub(super) warmed: Option<WarmUpResult>,
+    /// Loads whose light load has warmed this start.
+    pub(super) light: BTreeSet<LoadId>,
+    /// Length of the light load of the next warm-up, s.
+    pub(super) light_s: Option<f64>,
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
@@ -81,6 +86,8 @@ impl<'a> ServiceSlot<'a> {
             ready: None,
             load: None,
             warmed: None,
+            light: BTreeSet::new(),
+            light_s: None,
             answers: Vec::new(),
             has_failed: false,
         }
@@ -89,6 +96,11 @@ impl<'a> ServiceSlot<'a> {
     /// Whether its service runs and may be used.
     pub(super) const fn is_up(&self) -> bool {
         self.ready.is_some() && !self.has_failed
+    }
+
+    pub(super) fn has_backing_services(&self) -> bool {
+        let parts = self.trials.iter().find_map(|one| one.parts.as_ref().ok());
+        parts.is_some_and(|trial| !trial.contract.backing_services().is_empty())
     }
 
     pub(super) fn has_open_trial(&self) -> bool {
@@ -120,6 +132,7 @@ impl<'a> ServiceSlot<'a> {
     /// Returns failed attempts and reopens their trials, for another start.
     pub(super) fn take_failed_attempts(&mut self) -> Vec<Attempt> {
         self.has_failed = false;
+        self.light.clear();
         let mut attempts = Vec::new();
         for one in &mut self.trials {
             if let Some(record) = one.record.take_if(|record| record.result.is_err()) {

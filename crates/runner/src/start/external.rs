@@ -37,6 +37,7 @@ pub(super) fn attach(
                 attached,
                 supervisor_cpus: supervisor_cpus.clone(),
                 sample_every: SAMPLE_EVERY,
+                compiler_threads: start.service.compiler_threads.clone(),
             };
             let attached = bench.host().attach(&spec);
             attached.map_err(|error| Failure::host(TrialStage::Start, &error))?

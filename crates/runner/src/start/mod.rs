@@ -215,6 +215,7 @@ fn spec_of(
         grace: GRACE,
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
+        compiler_threads: service.compiler_threads.clone(),
         cpu_speed_probe: trial_placement.slot.is_some_and(|slot| slot.cpu_speed_probe),
     }
 }

@@ -1,327 +1,146 @@
 use super::*;
-use rand::rngs::SmallRng;
-use rand::{RngExt as _, SeedableRng as _};
 
-/// A normal deviate (Box and Muller).
-fn normal(random: &mut SmallRng) -> f64 {
-    let (one, two): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - one).ln()).sqrt() * (2.0 * std::f64::consts::PI * two).cos()
+const LIMITS: Limits = Limits {
+    least: Duration::from_secs(1),
+    wall: Duration::from_secs(90),
+    cpu: Duration::from_secs(60),
+};
+const SLICE_S: f64 = 0.3;
+
+/// What a service with one CPU does at a moment of its phase: the share of its compiler, and the CPU time of a request, ns.
+struct Moment {
+    share: Option<f64>,
+    cost_ns: f64,
 }
 
-/// 100 ms intervals of a service with this throughput at each of `count` of them, with relative noise; its p99 is
-/// inversely proportional.
-fn series(count: usize, noise: f64, seed: u64, throughput: impl Fn(usize) -> f64) -> Vec<Interval> {
-    let mut random = SmallRng::seed_from_u64(seed);
-    (0..count)
-        .map(|index| {
-            let level = throughput(index);
-            let completed = level / 10.0 * (1.0 + noise * normal(&mut random));
-            let p99 = 1e11 / level * (2.0 * noise * normal(&mut random)).exp();
-            Interval {
-                start_s: index as f64 / 10.0,
-                length_s: 0.1,
-                completed: completed as u64,
-                valid: completed as u64,
-                errors: 0,
-                messages: None,
-                response_time_ns_p50: None,
-                response_time_ns_p99: Some(p99 as u64),
-            }
-        })
-        .collect()
-}
-
-/// At least nine of ten seeds are classified so.
-fn mostly(wanted: Classification, count: usize, noise: f64, throughput: impl Fn(usize) -> f64 + Copy) {
-    let others: Vec<Classification> = (0..50)
-        .map(|seed| classify(&series(count, noise, seed, throughput), Pace::OfService))
-        .filter(|&found| found != wanted)
-        .collect();
-    assert!(
-        others.len() <= 5,
-        "{count} intervals with noise {noise}: not {wanted:?} but {others:?}"
-    );
-}
-
-#[test]
-fn noise_alone_is_flat() {
-    for noise in [0.005, 0.02, 0.08] {
-        for count in [15, 40, 150] {
-            mostly(Classification::Flat, count, noise, |_| 50_000.0);
-        }
-    }
-}
-
-#[test]
-fn a_step_up_is_warmed_up() {
-    let step = |index| if index < 20 { 20_000.0 } else { 50_000.0 };
-    mostly(Classification::WarmedUp, 60, 0.03, step);
-}
-
-#[test]
-fn a_compiler_that_gets_better_slowly_is_warmed_up() {
-    let curve = |index: usize| 60_000.0 * (1.0 - 0.8 * (-(index as f64) / 10.0).exp());
-    mostly(Classification::WarmedUp, 120, 0.03, curve);
-    // While it still rises steeply, it is not steady.
-    mostly(Classification::NoSteadyState, 14, 0.01, curve);
-}
-
-#[test]
-fn a_fall_is_slowing_down() {
-    let fall = |index| if index < 30 { 50_000.0 } else { 30_000.0 };
-    mostly(Classification::SlowingDown, 80, 0.03, fall);
-}
-
-#[test]
-fn a_ramp_without_end_has_no_steady_state() {
-    let ramp = |index: usize| 10_000.0 + 500.0 * index as f64;
-    mostly(Classification::NoSteadyState, 100, 0.01, ramp);
-}
-
-#[test]
-fn a_change_at_the_very_end_has_no_steady_state() {
-    let late = |index| if index < 56 { 50_000.0 } else { 30_000.0 };
-    mostly(Classification::NoSteadyState, 60, 0.02, late);
-}
-
-#[test]
-fn single_pauses_do_not_count() {
-    let pauses = |index| if index % 17 == 9 { 15_000.0 } else { 50_000.0 };
-    mostly(Classification::Flat, 85, 0.02, pauses);
-}
-
-#[test]
-fn response_times_count_when_throughput_is_flat() {
-    // An open loop: the throughput is the offered one, whatever the service does.
-    let mut intervals = series(60, 0.001, 1, |_| 20_000.0);
-    for interval in &mut intervals[..25] {
-        interval.response_time_ns_p99 = interval.response_time_ns_p99.map(|ns| ns * 20);
-    }
-    for pace in [Pace::OfService, Pace::OfLoad] {
-        assert_eq!(classify(&intervals, pace), Classification::WarmedUp);
-    }
-}
-
-/// Users who arrive at random and send a hundred requests each: some tenths of a second are busy, others are empty.
-#[test]
-fn the_throughput_of_a_load_is_nothing_of_its_service() {
-    let mut intervals = series(60, 0.01, 1, |_| 5_000.0);
-    for (index, interval) in intervals.iter_mut().enumerate() {
-        interval.response_time_ns_p50 = Some(if index < 15 { 9_000_000 } else { 300_000 });
-        if index > 40 {
-            (
-                interval.completed,
-                interval.response_time_ns_p50,
-                interval.response_time_ns_p99,
-            ) = (0, None, None);
-        }
-    }
-    assert_eq!(classify(&intervals, Pace::OfService), Classification::SlowingDown);
-    assert_eq!(slowed_down(&intervals, Pace::OfService), Some(1.0));
-    assert_eq!(slowed_down(&intervals, Pace::OfLoad), None);
-    // Each interval has replies enough for a p99, which is steady.
-    assert_eq!(classify(&intervals, Pace::OfLoad), Classification::Flat);
-    for interval in &mut intervals[..=40] {
-        interval.completed = 30;
-    }
-    assert_eq!(
-        classify(&intervals, Pace::OfLoad),
-        Classification::WarmedUp,
-        "its medians tell"
-    );
-    for interval in &mut intervals {
-        interval.completed = 3;
-    }
-    assert_eq!(
-        classify(&intervals, Pace::OfLoad),
-        Classification::Flat,
-        "nothing tells"
-    );
-    assert_eq!(classify(&[], Pace::OfLoad), Classification::NoSteadyState);
-}
-
-#[test]
-fn noise_that_hides_everything_takes_longer() {
-    mostly(Classification::NoSteadyState, 15, 0.4, |_| 50_000.0);
-    mostly(Classification::Flat, 600, 0.4, |_| 50_000.0);
-}
-
-#[test]
-fn an_interval_that_was_cut_short_changes_nothing() {
-    let bounds = Bounds {
-        least: Duration::from_secs(1),
-        most: Duration::from_secs(9),
-    };
-    let mut detector = Detector::new(bounds, Pace::OfService);
-    for interval in series(40, 0.01, 2, |_| 50_000.0) {
-        if detector.is_over() {
-            break;
-        }
-        detector.push(interval);
-    }
-    assert_eq!(detector.classify(), Classification::Flat);
-    let mut cut = detector.clone();
-    cut.push(Interval {
-        start_s: 2.0,
-        length_s: 0.01,
-        completed: 3,
-        ..detector.intervals[0]
-    });
-    assert_eq!(cut.finish().classification, Classification::Short);
-    let mut alone = series(30, 0.01, 2, |_| 50_000.0);
-    alone.push(Interval {
-        start_s: 3.0,
-        length_s: 0.01,
-        completed: 3,
-        ..alone[0]
-    });
-    assert_eq!(classify(&alone, Pace::OfService), Classification::Flat);
-}
-
-#[test]
-fn few_replies_have_no_percentile() {
-    let mut intervals = series(40, 0.02, 1, |_| 500.0);
-    for (index, interval) in intervals.iter_mut().enumerate() {
-        interval.response_time_ns_p99 = Some(1_000_000 * (1 + index as u64 % 7 * 50));
-    }
-    assert_eq!(classify(&intervals, Pace::OfService), Classification::Flat);
-}
-
-#[test]
-fn a_long_warm_up_without_a_change_is_flat() {
-    let second = Duration::from_secs(1);
-    let bounds = Bounds {
-        least: 4 * second,
-        most: 9 * second,
-    };
-    let mut detector = Detector::new(bounds, Pace::OfService);
-    for interval in series(45, 0.01, 3, |_| 50_000.0) {
-        detector.push(interval);
-    }
-    assert!(detector.is_over());
-    assert_eq!(detector.finish().classification, Classification::Flat);
-}
-
-#[test]
-fn a_warm_up_ends_between_its_bounds() {
-    let bounds = Bounds {
-        least: Duration::from_secs(1),
-        most: Duration::from_secs(8),
-    };
-    let run = |intervals: Vec<Interval>| {
-        let mut detector = Detector::new(bounds, Pace::OfService);
-        for interval in intervals {
-            detector.push(interval);
-            if detector.is_over() {
-                break;
-            }
-        }
-        detector.finish()
-    };
-    let flat = run(series(200, 0.01, 3, |_| 50_000.0));
-    assert_eq!(
-        flat.classification,
-        Classification::Short,
-        "a dozen intervals cannot tell flat from warmed up"
-    );
-    assert!(
-        flat.warm_up_s >= 1.0 && flat.warm_up_s < 2.5,
-        "{}",
-        flat.warm_up_s
-    );
-    let step = run(series(
-        200,
-        0.01,
-        3,
-        |index| if index < 8 { 10_000.0 } else { 50_000.0 },
-    ));
-    assert_eq!(step.classification, Classification::WarmedUp);
-    assert!(
-        step.warm_up_s >= 1.8 && step.warm_up_s < 5.0,
-        "{}",
-        step.warm_up_s
-    );
-    assert!(step.worst_p99_ns > Some(9_000_000));
-    let never = run(series(200, 0.01, 3, |index| 10_000.0 + 1_000.0 * index as f64));
-    assert_eq!(never.classification, Classification::NoSteadyState);
-    assert!((never.warm_up_s - 8.0).abs() < 0.11, "{}", never.warm_up_s);
-}
-
-#[test]
-fn an_empty_warm_up_is_no_steady_state() {
-    assert_eq!(classify(&[], Pace::OfService), Classification::NoSteadyState);
-    assert_eq!(fixed(Vec::new()).worst_p99_ns, None);
-}
-
-#[test]
-fn a_measurement_that_slows_down_is_noticed() {
-    let fall = series(50, 0.01, 5, |index| if index < 30 { 50_000.0 } else { 40_000.0 });
-    let slower = slowed_down(&fall, Pace::OfService).expect("slower");
-    assert!((slower - 0.2).abs() < 0.02, "{slower}");
-    assert_eq!(
-        slowed_down(&series(50, 0.01, 5, |_| 50_000.0), Pace::OfService),
-        None
-    );
-    let rise = series(50, 0.01, 5, |index| if index < 30 { 40_000.0 } else { 50_000.0 });
-    assert_eq!(slowed_down(&rise, Pace::OfService), None);
-    assert_eq!(slowed_down(&[], Pace::OfService), None);
-}
-
-#[test]
-fn changes_are_found_where_they_are() {
-    let mut random = SmallRng::seed_from_u64(9);
-    let level = |index: usize| match index {
-        0..40 => 0.0,
-        40..70 => 10.0,
-        _ => 5.0,
-    };
-    let values: Vec<f64> = (0..120).map(|index| level(index) + normal(&mut random)).collect();
-    let begins = series::segments(&values, 1e-6);
-    assert_eq!(begins.len(), 3, "{begins:?}");
-    assert!(
-        begins[1].abs_diff(40) <= 1 && begins[2].abs_diff(70) <= 1,
-        "{begins:?}"
-    );
-}
-
-#[test]
-fn pruning_changes_nothing() {
-    // The same recursion over every begin.
-    let exhaustive = |values: &[f64]| {
-        let mut best = vec![(f64::INFINITY, 0); values.len() + 1];
-        let penalty = 15.0 * (values.len() as f64).ln();
-        best[0].0 = -penalty;
-        let cost = |part: &[f64]| {
-            let mean = part.iter().sum::<f64>() / part.len() as f64;
-            let variance = part.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / part.len() as f64;
-            part.len() as f64 * ((2.0 * std::f64::consts::PI * variance.max(1e-6)).ln() + 1.0)
+/// Runs a phase of a service that gets this share of a CPU. Returns how and when it ended, s.
+fn run(
+    (phase, kind): (WarmUpPhase, CompilerKind),
+    measured_s: f64,
+    cpu: f64,
+    at: impl Fn(f64) -> Moment,
+) -> (Classification, f64) {
+    let mut judge = PhaseJudge::new(phase, LIMITS, Duration::from_secs_f64(measured_s));
+    for index in 0_u32.. {
+        let moment = at(f64::from(index) * SLICE_S);
+        let cpu_ns = cpu * SLICE_S * 1e9;
+        // Noise of 3 % that repeats after 7 slices.
+        let noise = 1.0 + 0.03 * (f64::from(index * 5 % 7) / 3.0 - 1.0);
+        let cost = moment.cost_ns * noise;
+        let slice = Slice {
+            length_s: SLICE_S,
+            cpu_ns: Some(cpu_ns as u64),
+            compiler_ns: moment.share.map(|share| (share * cpu_ns) as u64),
+            completed: (cpu_ns / cost) as u64,
+            cost: Some(cost),
         };
-        for end in 3..=values.len() {
-            for begin in 0..=end - 3 {
-                let total = best[begin].0 + cost(&values[begin..end]) + penalty;
-                if total < best[end].0 {
-                    best[end] = (total, begin);
-                }
-            }
+        if let Some(ended) = judge.push(slice, moment.share.map(|_| kind)) {
+            return (ended, f64::from(index + 1) * SLICE_S);
         }
-        let (mut begins, mut end) = (Vec::new(), values.len());
-        while end > 0 {
-            end = best[end].1;
-            begins.push(end);
-        }
-        begins.reverse();
-        begins
-    };
-    for seed in 0..20 {
-        let mut random = SmallRng::seed_from_u64(seed);
-        let jump = 2.0 + seed as f64;
-        let values: Vec<f64> = (0..60)
-            .map(|index| if index / 15 % 2 == 0 { 0.0 } else { jump } + normal(&mut random))
-            .collect();
-        assert_eq!(
-            series::segments(&values, 1e-6),
-            exhaustive(&values),
-            "seed {seed}"
-        );
     }
+    unreachable!("each phase has a limit")
+}
+
+const LIGHT: (WarmUpPhase, CompilerKind) = (WarmUpPhase::Light, CompilerKind::Compiles);
+const PLANNED: (WarmUpPhase, CompilerKind) = (WarmUpPhase::Planned, CompilerKind::Compiles);
+
+fn moment(share: f64, cost_ns: f64) -> Moment {
+    Moment {
+        share: Some(share),
+        cost_ns,
+    }
+}
+
+#[test]
+fn the_light_load_ends_when_the_compiler_is_idle_for_three_seconds() {
+    for busy_s in [2.0, 17.0, 40.0] {
+        let jit = |at_s: f64| moment(if at_s < busy_s { 0.45 } else { 0.01 }, 700_000.0);
+        let (ended, at_s) = run(LIGHT, 1.0, 0.9, jit);
+        assert_eq!(ended, Classification::Settled);
+        assert!((busy_s + 2.5..busy_s + 4.5).contains(&at_s), "{busy_s}: {at_s}");
+    }
+}
+
+#[test]
+fn a_compiler_that_never_rests_is_warming_at_the_limit() {
+    let (ended, at_s) = run(LIGHT, 1.0, 1.0, |_| moment(0.1, 1_000_000.0));
+    assert_eq!(ended, Classification::Warming);
+    assert!((60.0..61.0).contains(&at_s), "60 s of CPU time: {at_s}");
+    let (ended, at_s) = run(LIGHT, 1.0, 0.3, |_| moment(0.1, 1_000_000.0));
+    assert_eq!(ended, Classification::Warming);
+    assert!((90.0..91.0).contains(&at_s), "90 s on the clock: {at_s}");
+}
+
+#[test]
+fn a_service_without_a_compiler_needs_little_light_load_and_enough_replies() {
+    let native = |_| Moment {
+        share: None,
+        cost_ns: 10_000.0,
+    };
+    let (ended, at_s) = run(LIGHT, 1.0, 0.5, native);
+    assert_eq!(ended, Classification::Settled);
+    assert!(at_s <= 1.5, "{at_s}");
+    let (ended, at_s) = run(PLANNED, 1.0, 1.0, native);
+    assert_eq!(ended, Classification::Settled);
+    assert!(at_s <= 3.5, "{at_s}");
+    // 100 replies per second of CPU time.
+    let slow = |_| Moment {
+        share: None,
+        cost_ns: 1e7,
+    };
+    let (ended, at_s) = run(PLANNED, 1.0, 1.0, slow);
+    assert_eq!(ended, Classification::Settled);
+    assert!((10.0..12.0).contains(&at_s), "{at_s}");
+}
+
+#[test]
+fn the_planned_load_goes_on_until_the_cost_is_shown_to_be_stable() {
+    // The compiler is idle from the start, but the cost falls by 2 % per second for 20 s.
+    let falling = |at_s: f64| moment(0.0, 50_000.0 * (1.0 - 0.02 * at_s.min(20.0)));
+    let (ended, at_s) = run(PLANNED, 5.0, 1.0, falling);
+    assert_eq!(ended, Classification::Settled);
+    assert!(at_s > 20.0, "{at_s}");
+    let endless = |at_s: f64| moment(0.0, 50_000.0 * (-0.02 * at_s).exp());
+    let (ended, _) = run(PLANNED, 5.0, 1.0, endless);
+    assert_eq!(ended, Classification::Unsettled);
+}
+
+/// The same noise needs a longer look if the measurement is longer.
+#[test]
+fn a_longer_measurement_needs_a_longer_proof() {
+    let constant = |_| moment(0.0, 50_000.0);
+    let at: Vec<f64> = [1.0, 5.0, 30.0]
+        .map(|s| run(PLANNED, s, 1.0, constant).1)
+        .to_vec();
+    assert!(at[0] < at[1] && at[1] < at[2], "{at:?}");
+}
+
+#[test]
+fn threads_that_collect_garbage_are_idle_when_their_share_has_stopped_falling() {
+    let collects = (WarmUpPhase::Light, CompilerKind::CompilesAndCollects);
+    let garbage = |at_s: f64| moment(0.08 + 0.3 * (-at_s / 2.0).exp(), 100_000.0);
+    let (ended, at_s) = run(collects, 1.0, 1.0, garbage);
+    assert_eq!(ended, Classification::Settled);
+    assert!((3.0..9.0).contains(&at_s), "{at_s}");
+    // The same of a compiler alone is no end.
+    assert_eq!(run(LIGHT, 1.0, 1.0, garbage).0, Classification::Warming);
+}
+
+#[test]
+fn a_share_is_judged_over_half_a_second_of_cpu_time() {
+    let idle = |_| moment(0.0, 100_000.0);
+    let (ended, at_s) = run(LIGHT, 1.0, 0.02, idle);
+    assert_eq!(ended, Classification::Settled);
+    assert!((25.0..26.0).contains(&at_s), "{at_s}");
+    let share =
+        |compiler_ns, kind, settled| is_warming((Some(compiler_ns), Some(1_000_000_000)), kind, settled);
+    let compiles = Some(CompilerKind::Compiles);
+    let collects = Some(CompilerKind::CompilesAndCollects);
+    assert!(share(31_000_000, compiles, None) && !share(29_000_000, compiles, None));
+    assert!(share(130_000_000, collects, Some(0.08)) && !share(110_000_000, collects, Some(0.08)));
+    assert!(
+        !is_warming((Some(90_000_000), Some(100_000_000)), compiles, None),
+        "too little CPU time"
+    );
+    assert!(!is_warming((None, Some(1_000_000_000)), None, None));
 }

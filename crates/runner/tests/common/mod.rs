@@ -215,6 +215,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         reached: prony_config::ServiceOrigin::Run(format!("exec {TOY} serve {behaviour}")),
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
         pass: Vec::new(),
+        compiler_threads: Vec::new(),
         revision: None,
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),

@@ -111,6 +111,9 @@ fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
 fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
     let worst_last = [
         Classification::Fixed,
+        Classification::Settled,
+        Classification::Unsettled,
+        Classification::Warming,
         Classification::Short,
         Classification::Flat,
         Classification::WarmedUp,

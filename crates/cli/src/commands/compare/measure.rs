@@ -39,9 +39,6 @@ pub(super) struct CompareArgs {
     /// Length of each measurement [default: 3s; with --at-once 2s]
     #[arg(long, short, value_name = "TIME")]
     duration: Option<DurationText>,
-    /// With --at-once: load before each measurement; without, prony tells when a service is warm
-    #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: DurationText,
     /// With --at-once: connections of a closed load to each [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
@@ -97,7 +94,6 @@ pub(super) fn measured(
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
         let how = RegressionOptions {
-            warm_up: measuring.warmup.0,
             connections: measuring.connections,
             budget: measuring.budget.map(|given| given.0),
             options,

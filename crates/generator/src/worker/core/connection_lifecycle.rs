@@ -119,6 +119,18 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.use_connection(number, now);
     }
 
+    /// Lets connections that have reached their age end with their next request.
+    pub(in crate::worker) fn retire_old_connections(&mut self, now: u64) {
+        let Some(age) = self.settings.connection_age else {
+            return;
+        };
+        for connection in &mut self.connections {
+            if connection.state == State::Open && now.saturating_sub(connection.since) >= age {
+                connection.may_start = connection.may_start.min(1);
+            }
+        }
+    }
+
     /// Records it if the server allows fewer requests in flight than configured.
     pub(super) fn note_stream_limit(&mut self, number: u32) {
         let session = self.connections[number as usize].session.as_ref();

@@ -20,6 +20,8 @@ pub(super) struct Settings {
     /// Connections of this thread that may be connecting at once.
     pub(super) connecting_at_once: u32,
     pub(super) requests_per_connection: u32,
+    /// Age at which a connection is replaced.
+    pub(super) connection_age: Option<u64>,
     pub(super) check_all: bool,
     pub(super) check_key: u64,
     pub(super) check_below: u64,
@@ -45,6 +47,7 @@ impl Settings {
             connect_timeout: job.target.connect.connect_timeout_ns.unwrap_or(job.timeout_ns),
             connecting_at_once: partition.share(u64::from(CONNECTING_AT_ONCE)).max(1) as u32,
             requests_per_connection: job.limits.requests_per_connection.unwrap_or(u32::MAX),
+            connection_age: job.limits.connection_age_ns,
             check_all: job.check.share >= 1.0,
             check_key: mix(job.seed ^ 0x636b),
             check_below: (job.check.share.clamp(0.0, 1.0) * u64::MAX as f64) as u64,

@@ -44,6 +44,8 @@ pub(in crate::supervisor) struct Switches {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::supervisor) struct LiveUsage {
     pub(in crate::supervisor) cpu_ns: Option<u64>,
+    /// CPU time of compiler threads; set by the sampler.
+    pub(in crate::supervisor) compiler_ns: Option<u64>,
     pub(in crate::supervisor) memory: Option<u64>,
     pub(in crate::supervisor) cached: u64,
     pub(in crate::supervisor) anon: Option<u64>,

@@ -1,5 +1,6 @@
 //! Measures the resource usage of a process tree, and of the machine meanwhile.
 
+mod compiler_clock;
 mod counters;
 mod cpu_speed_probe;
 mod machine;

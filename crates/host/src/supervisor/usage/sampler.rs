@@ -1,9 +1,11 @@
 //! Samples a process tree, and computes its usage in a window.
 
+use super::compiler_clock::{CompilerClock, CompilerTime};
 use super::counters::{Counters, LiveUsage, Probe};
 use super::cpu_speed_probe::CpuSpeedProbe;
 use super::machine::{Energy, Machine};
 use crate::cgroup::PeakMemory;
+use crate::compiler_threads::CompilerThreads;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
@@ -19,6 +21,7 @@ pub(in crate::supervisor) struct Sampler {
     /// CPUs whose speed is probed in each window.
     measured: Cpus,
     samples: Vec<(Instant, LiveUsage)>,
+    compiler: CompilerClock,
     files_peak: Option<u64>,
     window: Option<SamplingWindow>,
 }
@@ -27,6 +30,7 @@ pub(in crate::supervisor) struct Sampler {
 struct SamplingWindow {
     began: Instant,
     counters: Counters,
+    compiler: Option<CompilerTime>,
     machine: Option<Machine>,
     energy: Option<Energy>,
     peak: Option<PeakMemory>,
@@ -37,11 +41,12 @@ struct SamplingWindow {
 
 impl Sampler {
     /// A sampler on a machine with `cpus`; probes the speed of the CPUs in `measured` in each window.
-    pub(in crate::supervisor) const fn of(cpus: Cpus, measured: Cpus) -> Self {
+    pub(in crate::supervisor) fn of(cpus: Cpus, measured: Cpus, compiler_threads: &[String]) -> Self {
         Self {
             cpus,
             measured,
             samples: Vec::new(),
+            compiler: CompilerClock::new(CompilerThreads::with(compiler_threads)),
             files_peak: None,
             window: None,
         }
@@ -49,7 +54,12 @@ impl Sampler {
 
     /// Takes a sample.
     pub(in crate::supervisor) fn sample(&mut self, probe: &Probe) {
-        self.samples.push((Instant::now(), probe.held()));
+        self.compiler.read(&probe.processes());
+        let held = LiveUsage {
+            compiler_ns: self.compiler.time().map(|time| time.cpu_ns),
+            ..probe.held()
+        };
+        self.samples.push((Instant::now(), held));
     }
 
     /// Measures what takes longer to read.
@@ -62,8 +72,10 @@ impl Sampler {
         self.files_peak = probe.files();
         let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
         let own_cpu_ns = own_cpu_ns();
+        self.compiler.read(&probe.processes());
         let counters = probe.counters();
         self.window = Some(SamplingWindow {
+            compiler: self.compiler.time(),
             machine: Machine::read(&self.cpus),
             energy: Energy::read(),
             began: Instant::now(),
@@ -82,6 +94,7 @@ impl Sampler {
             return Usage::default();
         };
         let counters = probe.counters();
+        self.compiler.read(&probe.processes());
         let ended = Instant::now();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
@@ -98,6 +111,9 @@ impl Sampler {
         let held: Vec<&LiveUsage> = within.iter().map(|(_, held)| *held).collect();
         let mut resources = difference(&window.counters, &counters);
         probe.source().clone_into(&mut resources.source);
+        let compiler = self.compiler.time();
+        let before_ns = window.compiler.map_or(0, |time| time.cpu_ns);
+        resources.compiler_cpu_ns = compiler.map(|time| time.cpu_ns.saturating_sub(before_ns));
         resources.window_ns = (ended - window.began).as_nanos() as u64;
         resources.files_peak = self.files_peak;
         resources.pss_bytes_peak = probe.pss();
@@ -117,6 +133,7 @@ impl Sampler {
             resources,
             before,
             machine,
+            compiler: compiler.map(|time| time.kind),
             supervisor_cpu_ns,
             cpu_speed_probe_ns,
         }
@@ -181,6 +198,7 @@ fn sample(at_s: f64, held: &LiveUsage) -> ResourceSample {
     ResourceSample {
         at_s,
         cpu_ns: held.cpu_ns,
+        compiler_cpu_ns: held.compiler_ns,
         memory_bytes: held.memory,
         threads: held.threads,
     }

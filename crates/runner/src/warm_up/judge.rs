@@ -1,0 +1,239 @@
+//! Judges a phase of a warm-up from its slices. Pure functions.
+
+use prony_config::WarmUpChoice;
+use prony_host::CompilerKind;
+use prony_records::Classification;
+use prony_statistics::slope_interval;
+use std::time::Duration;
+
+/// The compiler is idle below this share of the service's CPU time.
+const IDLE: f64 = 0.03;
+/// For this long.
+const QUIET_S: f64 = 3.0;
+/// CPU time over which a share is judged, at least, ns.
+const JUDGED_CPU_NS: u64 = 500_000_000;
+/// A share that fell by less within [`QUIET_S`] has stopped falling: the threads collect garbage.
+const FALLS: f64 = 0.2;
+/// While it is measured, a service whose compiler threads collect garbage may have this many times its settled share.
+const MORE_GARBAGE: f64 = 1.5;
+/// Time after which a service without compiler threads is one whose runtime has none: .NET starts its thread after 0.1 s.
+const NO_COMPILER_S: f64 = 1.0;
+/// Replies that a service without compiler threads must have given.
+const FEWEST_REPLIES: u64 = 1_000;
+/// CPU time per request may change by this share over the length of the measurement.
+const STABLE: f64 = 0.03;
+const CONFIDENCE: f64 = 0.95;
+/// Slices from which a slope is computed, at least.
+const FEWEST_SLICES: usize = 5;
+
+/// A slice of a phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Slice {
+    /// Length, s.
+    pub(crate) length_s: f64,
+    /// CPU time of the service, ns; `None` if unknown.
+    pub(crate) cpu_ns: Option<u64>,
+    /// CPU time of its compiler threads, ns; `None` if it has none.
+    pub(crate) compiler_ns: Option<u64>,
+    /// Complete replies.
+    pub(crate) completed: u64,
+    /// What a request costs: CPU time, or where that is unknown the time for a reply. `None`: unknown.
+    pub(crate) cost: Option<f64>,
+}
+
+/// Which load a phase has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WarmUpPhase {
+    Light,
+    Planned,
+}
+
+/// When a phase must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The shortest planned load.
+    pub(crate) least: Duration,
+    /// The longest phase.
+    pub(crate) wall: Duration,
+    /// The longest phase in CPU time of the service.
+    pub(crate) cpu: Duration,
+}
+
+impl Limits {
+    /// The limits of a warm-up that ends when the service is steady; `None` for one of fixed length.
+    pub(crate) fn of(choice: WarmUpChoice) -> Option<Self> {
+        let WarmUpChoice::Steady { least_ns, most_ns } = choice else {
+            return None;
+        };
+        let wall = Duration::from_nanos(most_ns);
+        Some(Self {
+            least: Duration::from_nanos(least_ns),
+            wall,
+            // By default 60 of 90 s: another program may take a third of the CPUs.
+            cpu: wall * 2 / 3,
+        })
+    }
+}
+
+/// A phase so far.
+#[derive(Debug, Clone)]
+pub(crate) struct PhaseJudge {
+    phase: WarmUpPhase,
+    limits: Limits,
+    /// Length of the measurement that follows, s.
+    measured_s: f64,
+    kind: Option<CompilerKind>,
+    slices: Vec<Slice>,
+}
+
+impl PhaseJudge {
+    pub(crate) const fn new(phase: WarmUpPhase, limits: Limits, measured: Duration) -> Self {
+        Self {
+            phase,
+            limits,
+            measured_s: measured.as_secs_f64(),
+            kind: None,
+            slices: Vec::new(),
+        }
+    }
+
+    /// Adds a slice, with what the compiler threads of the service do. Returns how the phase ended, if it has.
+    pub(crate) fn push(&mut self, slice: Slice, kind: Option<CompilerKind>) -> Option<Classification> {
+        self.slices.push(slice);
+        self.kind = self.kind.or(kind);
+        let is_idle = self.is_compiler_idle();
+        let is_over = match self.phase {
+            // Whether the compiler is idle is unknown, and will be.
+            WarmUpPhase::Light if slice.cpu_ns.is_none() => true,
+            WarmUpPhase::Light => is_idle,
+            WarmUpPhase::Planned => {
+                is_idle
+                    && self.wall_s() >= self.limits.least.as_secs_f64()
+                    && self.has_enough()
+                    && self.is_stable()
+            }
+        };
+        if is_over {
+            return Some(Classification::Settled);
+        }
+        let cpu = Duration::from_nanos(self.cpu_ns());
+        let is_late = cpu >= self.limits.cpu || self.wall_s() >= self.limits.wall.as_secs_f64();
+        is_late.then_some(if is_idle {
+            Classification::Unsettled
+        } else {
+            Classification::Warming
+        })
+    }
+
+    /// The share of the compiler threads over the last seconds; `None`: there are none, or there was too little CPU time.
+    pub(crate) fn settled_share(&self) -> Option<f64> {
+        share(self.last(QUIET_S)?)
+    }
+
+    /// CPU time that the service used so far, ns.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.slices.iter().filter_map(|slice| slice.cpu_ns).sum()
+    }
+
+    fn wall_s(&self) -> f64 {
+        self.slices.iter().map(|slice| slice.length_s).sum()
+    }
+
+    /// The last slices with this length and enough CPU time to judge a share.
+    fn last(&self, length_s: f64) -> Option<&[Slice]> {
+        let (mut wall_s, mut cpu_ns) = (0.0, 0);
+        let begin = self.slices.iter().rposition(|slice| {
+            wall_s += slice.length_s;
+            cpu_ns += slice.cpu_ns.unwrap_or(0);
+            wall_s >= length_s && cpu_ns >= JUDGED_CPU_NS
+        })?;
+        Some(&self.slices[begin..])
+    }
+
+    fn is_compiler_idle(&self) -> bool {
+        if self.slices.iter().all(|slice| slice.compiler_ns.is_none()) {
+            return self.wall_s() >= NO_COMPILER_S;
+        }
+        let Some(last) = self.last(QUIET_S) else {
+            return false;
+        };
+        let is_idle = share(last).is_some_and(|share| share < IDLE);
+        match self.kind {
+            Some(CompilerKind::CompilesAndCollects) => is_idle || has_stopped_falling(last),
+            _ => is_idle,
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        let has_compiler = self.slices.iter().any(|slice| slice.compiler_ns.is_some());
+        has_compiler || self.slices.iter().map(|slice| slice.completed).sum::<u64>() >= FEWEST_REPLIES
+    }
+
+    /// Whether the cost of a request changes by less than [`STABLE`] over the length of the measurement: an equivalence test over the
+    /// second half of the phase, not the failure of a test to find a change.
+    fn is_stable(&self) -> bool {
+        let from_s = self.wall_s() - (self.wall_s() / 2.0).max(QUIET_S);
+        let (mut end_s, mut points) = (0.0, Vec::new());
+        for slice in &self.slices {
+            let middle_s = end_s + slice.length_s / 2.0;
+            end_s += slice.length_s;
+            if let Some(cost) = slice.cost.filter(|cost| *cost > 0.0)
+                && middle_s >= from_s
+            {
+                points.push((middle_s, cost.ln()));
+            }
+        }
+        if self.slices.iter().all(|slice| slice.cost.is_none()) {
+            // Nothing is known about its cost.
+            return true;
+        }
+        let interval = slope_interval(&points, CONFIDENCE).filter(|_| points.len() >= FEWEST_SLICES);
+        interval.is_some_and(|(low, high)| low.abs().max(high.abs()) * self.measured_s <= STABLE)
+    }
+}
+
+/// The share of the compiler threads in these slices.
+fn share(slices: &[Slice]) -> Option<f64> {
+    let known = slices
+        .iter()
+        .filter_map(|slice| slice.compiler_ns)
+        .reduce(|sum, ns| sum + ns);
+    compiler_share(known, slices.iter().map(|slice| slice.cpu_ns).sum())
+}
+
+/// Whether the share of the second half of these slices is about that of the first.
+fn has_stopped_falling(slices: &[Slice]) -> bool {
+    let (first, second) = slices.split_at(slices.len() / 2);
+    match (share(first), share(second)) {
+        (Some(first), Some(second)) => second >= (1.0 - FALLS) * first,
+        _ => false,
+    }
+}
+
+/// The share of compiler threads in the CPU time of a service; `None` if there are none, or the service used no CPU time.
+pub(crate) fn compiler_share(compiler_ns: Option<u64>, cpu_ns: Option<u64>) -> Option<f64> {
+    let cpu_ns = cpu_ns.filter(|ns| *ns > 0)?;
+    Some(compiler_ns? as f64 / cpu_ns as f64)
+}
+
+/// Whether a service was still compiling while it was measured, from the CPU times of the measurement. `settled`: the share of
+/// its compiler threads at the end of the warm-up.
+pub(crate) fn is_warming(
+    (compiler_ns, cpu_ns): (Option<u64>, Option<u64>),
+    kind: Option<CompilerKind>,
+    settled: Option<f64>,
+) -> bool {
+    if cpu_ns.is_none_or(|ns| ns < JUDGED_CPU_NS) {
+        return false;
+    }
+    let allowed = match (kind, settled) {
+        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(IDLE),
+        (Some(CompilerKind::CompilesAndCollects), None) => return false,
+        _ => IDLE,
+    };
+    compiler_share(compiler_ns, cpu_ns).is_some_and(|share| share > allowed)
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
