@@ -68,4 +68,5 @@ mod testbed_ssh;
 mod tls;
 mod view;
 mod walkthrough;
+mod warm_up;
 mod websocket;

@@ -146,6 +146,10 @@ export type TrialPoint = {
   steal_ns?: number;
   /** CPU time of everything else on the machine during the measurement, ns. */
   other_cpu_ns?: number;
+  /** How its warm-up ended, and its length, s. */
+  warm_up?: { classification: string; light_s?: number; planned_s: number };
+  /** Share of the compiler threads in the CPU time of the service. */
+  compiler_share?: number;
   generator_cpu_s?: number;
   messages?: Messages;
   backing_services?: BackingPoint[];
@@ -193,6 +197,8 @@ export type Row = {
   /** The ranks that the data allows, both ends included. */
   rank_low: number | null;
   rank_high: number | null;
+  /** The value of the ranked metric over that of the first service, within the same rounds. */
+  ratio_to_first?: Estimate;
   trials: number;
   failed_trials: number;
   bytes_per_reply: number | null;

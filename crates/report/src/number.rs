@@ -40,6 +40,12 @@ const fn units<const N: usize>(list: [(&'static str, f64); N]) -> [Unit; N] {
 }
 
 impl Unit {
+    /// Of ratios and shares.
+    pub(crate) const NONE: Self = Self {
+        symbol: "",
+        factor: 1.0,
+    };
+
     /// The unit in which most of `values` have one to three digits before the point.
     pub(crate) fn for_metric(metric: Metric, values: &[f64]) -> Self {
         let choice: &[Self] = match metric.unit() {

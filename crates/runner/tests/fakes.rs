@@ -191,6 +191,7 @@ pub(crate) fn process() -> FakeProcess {
     let sample = ResourceSample {
         at_s: -0.5,
         cpu_ns: Some(1),
+        compiler_cpu_ns: None,
         memory_bytes: Some(2),
         threads: Some(3),
     };
@@ -200,6 +201,7 @@ pub(crate) fn process() -> FakeProcess {
             ..ExitReport::default()
         },
         usage: Usage {
+            compiler: None,
             resources: Resources {
                 source: "cgroup2".to_owned(),
                 window_ns: 1_000,

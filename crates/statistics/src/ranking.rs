@@ -116,6 +116,31 @@ pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec
     (Adjustment::Bonferroni, found.collect())
 }
 
+/// The difference of each service to the first one, with an interval of its own: not adjusted for the number of services, as the
+/// intervals of single values are not. Empty if no model can be fitted. The first has a difference of exactly 0.
+pub(crate) fn differences_to_first(logs: &Table, confidence: f64) -> Vec<Estimate> {
+    let to_first = raw_differences(logs).into_iter().filter(|raw| raw.left == 0);
+    let mut found: Vec<Estimate> = to_first
+        .map(|raw| {
+            let reach = reach(
+                raw.point,
+                raw.error,
+                student_two_sided(confidence, in_halves(raw.freedom)),
+            );
+            within(-raw.point, reach, confidence)
+        })
+        .collect();
+    if !found.is_empty() {
+        found.insert(0, within(0.0, 0.0, confidence));
+    }
+    found
+}
+
+/// The means of the services, adjusted to all rounds; `None` if no model can be fitted.
+pub(crate) fn adjusted_means(logs: &Table) -> Option<Vec<f64>> {
+    Cells::new(logs).fit().map(|model| model.means)
+}
+
 /// Each pair with its standard error and degrees of freedom.
 pub(crate) fn raw_differences(logs: &Table) -> Vec<UnadjustedDifference> {
     let Some(model) = Cells::new(logs).fit() else {

@@ -2,7 +2,7 @@
 
 import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
+import { digits, inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
 import { METRIC, toBaseUnit } from "../metrics.ts";
 
 export interface Scale {
@@ -59,6 +59,15 @@ function Track(props: { at: (value: number) => string; point: number; low: numbe
   return <span class="track" data-trials={trials.length} aria-hidden="true" style={{ background: layers.join(", ") }} />;
 }
 
+/** How a service compares with the first: with an interval where the data has one. */
+function relative(row: Row, share: number): string {
+  const ratio = row.ratio_to_first;
+  if (!ratio) return `${percent(share)} of the best`;
+  if (ratio.low === ratio.high) return "the first";
+  const { value, half } = shownInterval(ratio, digits);
+  return `${value} × the first${half && `, ${half}`}`;
+}
+
 export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Scale; best: number | null }) {
   const { group, row, metric, scale, best } = props;
   const quantity = row[metric];
@@ -74,7 +83,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
       ⚠<span class="hidden"> in doubt: {doubts.map((warning) => words(warning.kind)).join(", ")}</span>
     </span>
   );
-  const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && <small class="share">{percent(position / best)} of the best</small>;
+  const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && <small class="share">{relative(row, position / best)}</small>;
   const show = (value: number) => inUnit(toBaseUnit(metric, value), scale.unit);
   const text = isEstimate(quantity) ? shownInterval(quantity, show) : { value: show(position), half: "" };
   const number = (

@@ -1,21 +1,30 @@
 // Tables of each trial of a service: its figures, its streams, its backing services, and the workers that made the load.
 
-import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type Times } from "../data.ts";
-import { digits, formatCount, humanize, words, type Dimension } from "../format.ts";
+import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type Times, type TrialPoint } from "../data.ts";
+import { digits, formatCount, humanize, percent, words, type Dimension } from "../format.ts";
 import { ScrollTable, TableHead } from "./elements.tsx";
 
 const formatOrDash = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : humanize(value, dimension));
+
+/** How a warm-up ended and how long it took: under the light load, and under the planned one. */
+function warmUpText({ warm_up }: TrialPoint): string {
+  if (!warm_up) return "–";
+  const phases = warm_up.light_s === undefined ? [warm_up.planned_s] : [warm_up.light_s, warm_up.planned_s];
+  return `${words(warm_up.classification)}, ${phases.map(digits).join(" + ")} s`;
+}
 
 export function Trials(props: { row: Row }) {
   const points = props.row.details?.points ?? [];
   const noisy = points.some((point) => point.other_cpu_ns !== undefined || point.steal_ns !== undefined);
   const place = (order: number | undefined) => (order === undefined ? "–" : String(order + 1));
   const noise = noisy ? ["CPU of others", "Stolen"] : [];
+  const compiles = points.some((point) => point.compiler_share !== undefined);
+  const warm = [...(points.some((point) => point.warm_up) ? ["Warm-up"] : []), ...(compiles ? ["Compiler"] : [])];
   return (
     <ScrollTable
       label={`Each trial of ${idOf(props.row)}`}
       caption="Each trial"
-      columns={["Round", "Order in the run", "Throughput", "p99", "CPU per request", "Memory, peak", "CPU of the generator", ...noise]}
+      columns={["Round", "Order in the run", "Throughput", "p99", "CPU per request", "Memory, peak", "CPU of the generator", ...warm, ...noise]}
     >
       {points.map((point, index) => (
         <tr key={index}>
@@ -28,11 +37,13 @@ export function Trials(props: { row: Row }) {
               <td>{formatOrDash(point.cpu_ns_per_request, "time")}</td>
               <td>{formatOrDash(point.memory_bytes_peak, "bytes")}</td>
               <td>{formatOrDash(point.generator_cpu_s === undefined ? null : point.generator_cpu_s * 1e9, "time")}</td>
+              {warm.includes("Warm-up") && <td>{warmUpText(point)}</td>}
+              {compiles && <td>{point.compiler_share === undefined ? "–" : percent(point.compiler_share)}</td>}
               {noisy && <td>{formatOrDash(point.other_cpu_ns, "time")}</td>}
               {noisy && <td>{formatOrDash(point.steal_ns, "time")}</td>}
             </>
           ) : (
-            <td colSpan={5 + noise.length}>gave nothing: {point.excluded}</td>
+            <td colSpan={5 + warm.length + noise.length}>gave nothing: {point.excluded}</td>
           )}
         </tr>
       ))}

@@ -1,9 +1,9 @@
 //! The columns of tables: which numbers of a service they show, in which order, and under which headings.
 
 use super::{head_of, one_line, rate_of};
-use crate::number::{Unit, digits, with_interval};
+use crate::number::{Unit, digits, estimated, with_interval};
 use crate::{GroupReport, Row};
-use prony_statistics::{Metric, Quantity};
+use prony_statistics::{Estimate, Metric, Quantity};
 use serde_json::Value;
 
 /// Minimum confidence at which the score and error of JMH are shown, which are at 99.9 %.
@@ -22,6 +22,10 @@ enum ColumnKind {
     Of(Metric),
     /// Score ± error of a rate in the format of JMH.
     Score(Metric),
+    /// The value of the ranked metric over that of the first service.
+    Ratio,
+    /// Share of the compiler threads in the CPU time of the service while it was measured.
+    CompilerShare,
 }
 
 /// The columns of a group's table.
@@ -82,10 +86,18 @@ impl Columns {
             };
             first.insert(1, score);
         }
-        Self {
-            first,
-            more: more.into_iter().map(column).collect(),
+        if group
+            .services
+            .iter()
+            .any(|row| row.summary.ratio_to_first.is_some())
+        {
+            first.insert(0, Column::plain(ColumnKind::Ratio));
         }
+        let mut more: Vec<Column> = more.into_iter().map(column).collect();
+        if group.services.iter().any(|row| compiler_share(row).is_some()) {
+            more.insert(0, Column::plain(ColumnKind::CompilerShare));
+        }
+        Self { first, more }
     }
 
     pub(super) fn all(self) -> Vec<Column> {
@@ -94,6 +106,14 @@ impl Columns {
 }
 
 impl Column {
+    /// A column of numbers without a unit.
+    const fn plain(what: ColumnKind) -> Self {
+        Self {
+            what,
+            unit: Unit::NONE,
+        }
+    }
+
     /// The heading, with the unit where it is not obvious.
     pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
@@ -114,6 +134,8 @@ impl Column {
     pub(super) fn short_head(self) -> String {
         match (self.what, self.unit.symbol) {
             (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
+            (ColumnKind::Ratio, _) => "ratio".to_owned(),
+            (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
             (ColumnKind::Of(metric), "") => head_of(metric).to_owned(),
             (ColumnKind::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
         }
@@ -130,6 +152,21 @@ impl Column {
                     .and_then(|quantity| with_interval(quantity, self.unit)),
             ),
             ColumnKind::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
+            ColumnKind::Ratio => {
+                let shown = |ratio: &Estimate| match ratio.low == ratio.high {
+                    // The first one, which is compared with itself.
+                    true => digits(ratio.point),
+                    false => estimated(ratio, Unit::NONE),
+                };
+                return row
+                    .summary
+                    .ratio_to_first
+                    .as_ref()
+                    .map_or_else(|| "–".to_owned(), shown);
+            }
+            ColumnKind::CompilerShare => {
+                return compiler_share(row).map_or_else(|| "–".to_owned(), |share| digits(100.0 * share));
+            }
         };
         match shown {
             None => "not known".to_owned(),
@@ -137,6 +174,12 @@ impl Column {
             Some(shown) => shown,
         }
     }
+}
+
+/// The highest share of the compiler threads in a trial of a service; `None` if it has none.
+fn compiler_share(row: &Row) -> Option<f64> {
+    let trials = row.details.iter().flat_map(|details| &details.points);
+    trials.filter_map(|trial| trial.compiler_share).reduce(f64::max)
 }
 
 fn score(quantity: &Quantity) -> Option<String> {

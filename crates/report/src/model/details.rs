@@ -65,6 +65,12 @@ pub struct Point {
     /// The process start of the trial, if it served other trials too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
+    /// How its warm-up ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUpPoint>,
+    /// Share of the compiler threads in the CPU time of the service while it was measured; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler_share: Option<f64>,
     /// Time that the hypervisor took from the machine during the measurement, ns.
     pub steal_ns: Option<u64>,
     /// CPU time of everything else on the machine during the measurement, ns.
@@ -88,6 +94,18 @@ pub struct Point {
     pub workers_start: Option<CommonStart>,
     /// Why it has no measurement.
     pub excluded: Option<String>,
+}
+
+/// The warm-up of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WarmUpPoint {
+    /// How it ended.
+    pub classification: Classification,
+    /// Length of the light load, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub light_s: Option<f64>,
+    /// Length under the planned load, s.
+    pub planned_s: f64,
 }
 
 /// A window of a service that was interleaved with others.
@@ -116,12 +134,6 @@ pub struct Series {
     pub warm_up_s: Option<f64>,
     /// Whether and how it warmed up.
     pub classification: Option<Classification>,
-    /// Length of the light load before the warm-up, s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub light_s: Option<f64>,
-    /// Share of the compiler threads in the CPU time of the service while it was measured; absent if it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compiler_share: Option<f64>,
     /// Results of the generator.
     pub intervals: Vec<SeriesInterval>,
     /// Resource use of the service.
@@ -272,6 +284,17 @@ fn point(trial: &TrialRecord) -> Point {
     Point {
         order: trial.number,
         start: trial.start,
+        warm_up: measured.and_then(|measured| {
+            let steadiness = measured.steadiness.as_ref()?;
+            Some(WarmUpPoint {
+                classification: steadiness.classification,
+                light_s: steadiness.light_s.map(|s| rounded(s, 10.0)),
+                planned_s: rounded(steadiness.warm_up_s, 10.0),
+            })
+        }),
+        compiler_share: measured
+            .and_then(|measured| measured.service.compiler_share())
+            .map(|share| rounded(share, 1000.0)),
         steal_ns: measured.and_then(|measured| measured.steal_ns),
         other_cpu_ns: measured.and_then(|measured| measured.other_cpu_ns),
         generator_cpu_s: measured.map(|measured| measured.recording.generator.cpu_s),
@@ -328,11 +351,6 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
         duration_s: measured.recording.duration_s,
         warm_up_s,
         classification: steadiness.map(|steadiness| steadiness.classification),
-        light_s: steadiness.and_then(|steadiness| steadiness.light_s),
-        compiler_share: measured
-            .service
-            .compiler_share()
-            .map(|share| rounded(share, 1000.0)),
         intervals,
         resources: thinned(&samples),
     }

@@ -256,6 +256,7 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
     let sample = |at: i32| ResourceSample {
         at_s: f64::from(at) / 2.0,
         cpu_ns: Some((f64::from(at + 8) * 0.48e9) as u64),
+        compiler_cpu_ns: None,
         memory_bytes: Some(made.memory - 10_000 * (8 - at) as u64),
         threads: Some(4),
     };
@@ -263,6 +264,8 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
         steadiness: Some(Steadiness {
             classification: Classification::WarmedUp,
             warm_up_s: 2.0,
+            light_s: None,
+            settled_share: None,
             worst_p99_ns: None,
             intervals: vec![interval(0, throughput * 0.6), interval(1, throughput * 0.95)],
         }),

@@ -8,7 +8,7 @@ use crate::start_time::now;
 use crate::trial::service_id;
 use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, RunEnd, Session};
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Design, Plan, Service, WarmUpChoice};
+use prony_config::{Catalogue, Design, Plan, Service};
 use prony_load::{Load, Protocol};
 use prony_records::{
     Bottleneck, Measurement, Quantile, Recording, ResponseTimes, RunRecord, TrialRecord, Warning,
@@ -17,7 +17,6 @@ use prony_records::{
 use prony_statistics::{Duet, DuetRound, DuetSample, Estimate, duet, synchronous};
 use prony_store::Store;
 use serde::Serialize;
-use std::time::Duration;
 
 /// Name of the suite in the store.
 pub const SUITE: &str = "duet";

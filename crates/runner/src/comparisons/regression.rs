@@ -5,7 +5,7 @@ use crate::designs::{Judgement, Regression};
 use crate::error::ErrorContext as _;
 use crate::project::{choose, common, find};
 use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, Session};
-use prony_config::{Design, Plan, WarmUpChoice};
+use prony_config::{Design, Plan};
 use prony_load::Load;
 use prony_records::TrialRecord;
 use prony_statistics::{ChangeOptions, DetectableChange, RunChange};

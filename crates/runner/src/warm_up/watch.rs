@@ -8,8 +8,8 @@ use prony_host::{CompilerKind, HostError, Process};
 use prony_records::{Classification, Interval, Steadiness, TrialStage};
 use std::time::{Duration, Instant};
 
-/// The shortest slice. It ends with an interval of the generator, so that replies and CPU time are of the same time.
-const SLICE: Duration = Duration::from_millis(250);
+/// The shortest slice, s. It ends with an interval of the generator, so that replies and CPU time are of the same time.
+const SLICE_S: f64 = 0.25;
 
 /// The result of a warm-up.
 #[derive(Debug, Clone)]
@@ -42,13 +42,10 @@ enum Rule {
 struct Slices {
     judge: PhaseJudge,
     pace: Pace,
-    began: Instant,
-    /// Start of the current slice.
-    slice: Instant,
     /// The intervals of the current slice so far.
     current: Vec<Interval>,
     compiler: Option<CompilerKind>,
-    verdict: Option<(Classification, Duration)>,
+    verdict: Option<Classification>,
 }
 
 impl WarmUpWatch {
@@ -70,12 +67,9 @@ impl WarmUpWatch {
                 None => Rule::Generator,
                 Some(limits) => {
                     service.begin_window().map_err(|error| failed(&error))?;
-                    let now = Instant::now();
                     Rule::Slices(Box::new(Slices {
                         judge: PhaseJudge::new(phase, limits, measured),
                         pace,
-                        began: now,
-                        slice: now,
                         current: Vec::new(),
                         compiler: None,
                         verdict: None,
@@ -101,11 +95,15 @@ impl WarmUpWatch {
         let Rule::Slices(slices) = &mut self.rule else {
             return Ok(());
         };
-        slices.current.push(interval);
-        if slices.verdict.is_none() && slices.slice.elapsed() >= SLICE {
-            slices.end(service).map_err(|error| failed(&error))?;
+        if slices.verdict.is_some() {
+            return Ok(());
         }
-        Ok(())
+        slices.current.push(interval);
+        let length_s: f64 = slices.current.iter().map(|interval| interval.length_s).sum();
+        if length_s < SLICE_S {
+            return Ok(());
+        }
+        slices.end(length_s, service).map_err(|error| failed(&error))
     }
 
     /// Whether the next phase may begin; always false if the generator decides.
@@ -137,10 +135,7 @@ impl WarmUpWatch {
                 compiler: None,
             };
         };
-        let ended = (Classification::Warming, slices.began.elapsed());
-        let (classification, took) = slices.verdict.unwrap_or(ended);
-        steadiness.classification = classification;
-        steadiness.warm_up_s = took.as_secs_f64();
+        steadiness.classification = slices.verdict.unwrap_or(Classification::Warming);
         steadiness.settled_share = slices.judge.settled_share();
         WarmUpResult {
             steadiness,
@@ -151,9 +146,8 @@ impl WarmUpWatch {
 }
 
 impl Slices {
-    fn end(&mut self, service: &mut dyn Process) -> Result<(), HostError> {
+    fn end(&mut self, length_s: f64, service: &mut dyn Process) -> Result<(), HostError> {
         let usage = service.end_window()?;
-        let length_s = self.slice.elapsed().as_secs_f64();
         let intervals = std::mem::take(&mut self.current);
         let completed = intervals.iter().map(|interval| interval.completed).sum();
         let cpu_ns = usage.resources.cpu_ns;
@@ -165,11 +159,9 @@ impl Slices {
             cost: self.cost(cpu_ns, completed, length_s, &intervals),
         };
         self.compiler = self.compiler.or(usage.compiler);
-        let verdict = self.judge.push(slice, usage.compiler);
-        self.verdict = verdict.map(|verdict| (verdict, self.began.elapsed()));
+        self.verdict = self.judge.push(slice, usage.compiler);
         if self.verdict.is_none() {
             service.begin_window()?;
-            self.slice = Instant::now();
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::Options;
 use super::estimates::logarithms;
 use crate::design::Table;
 use crate::ranking::{self, Difference, judge};
-use crate::{Adjustment, Metric, NoBound, PairwiseComparison, Quantity, Verdict};
+use crate::{Adjustment, Estimate, Metric, NoBound, PairwiseComparison, Quantity, Verdict};
 
 /// The comparisons of the ranked services of a group.
 pub(crate) struct Comparisons {
@@ -81,6 +81,25 @@ impl Comparisons {
     }
 }
 
+/// The ratio of each service in `order` to the first one; empty if there are fewer than two, or no model can be fitted.
+pub(super) fn ratios_to_first(table: &Table, order: &[usize], options: &Options) -> Vec<Estimate> {
+    let differences = ranking::differences_to_first(&logs_of(table, order), options.confidence);
+    differences
+        .into_iter()
+        .map(|difference| difference.map(f64::exp))
+        .collect()
+}
+
+/// The means of the logarithms of the services in `order`, adjusted to all rounds.
+pub(super) fn adjusted_means(table: &Table, order: &[usize]) -> Option<Vec<f64>> {
+    ranking::adjusted_means(&logs_of(table, order))
+}
+
+fn logs_of(table: &Table, order: &[usize]) -> Table {
+    let ordered: Table = order.iter().map(|&index| table[index].clone()).collect();
+    logarithms(&ordered)
+}
+
 /// Compares the services in `order` (indices into `table` and `names`, best first).
 pub(crate) fn all_pairs(
     table: &Table,
@@ -89,8 +108,7 @@ pub(crate) fn all_pairs(
     metric: Metric,
     options: &Options,
 ) -> Comparisons {
-    let ordered: Table = order.iter().map(|&index| table[index].clone()).collect();
-    let logs = logarithms(&ordered);
+    let logs = logs_of(table, order);
     let (adjustment, differences) = ranking::all_differences(&logs, options.confidence);
     let adjustment = (!differences.is_empty()).then_some(adjustment);
     let mut verdicts = vec![vec![Verdict::CannotTell; order.len()]; order.len()];

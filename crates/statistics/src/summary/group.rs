@@ -5,6 +5,7 @@ use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
 use super::{Group, Options, ServiceSummary, estimates, service};
+use crate::design::Table;
 use crate::ranking;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
 use prony_records::{Warning, WarningKind};
@@ -21,12 +22,12 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .zip(metrics)
         .map(|(service, metrics)| service::summarise(service, metrics, options))
         .collect::<Result<Vec<_>, _>>()?;
+    let table = estimates::table(ranked_by, services)?;
     let order = if is_supported(group, ranked_by) {
-        order(&rows, ranked_by)
+        order(&rows, &table, ranked_by)
     } else {
         Vec::new()
     };
-    let table = estimates::table(ranked_by, services)?;
     let names: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
     // A rate that the generator limited is a lower bound: it can prove a service better, never worse.
     let bounds: Vec<bool> = order
@@ -41,6 +42,14 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .with_lower_bounds(&bounds)
         .with_no_bounds(&no_bounds);
     rank(&mut rows, &order, &comparisons, &bounds);
+    let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by) && rows[*index].rank.is_some();
+    let exact: Vec<usize> = order.iter().copied().filter(is_exact).collect();
+    for (&index, ratio) in exact
+        .iter()
+        .zip(compare::ratios_to_first(&table, &exact, options))
+    {
+        rows[index].ratio_to_first = Some(ratio);
+    }
     let rounds: BTreeSet<u32> = services
         .iter()
         .flat_map(|service| service.measured.iter().map(|&(round, _)| round))
@@ -149,8 +158,32 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
     Ok(all)
 }
 
-/// The services that can be ranked, best first.
-fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
+/// The services that can be ranked, best first: by their means adjusted to all rounds, since a service may lack a trial in a round that
+/// was slow for all.
+fn order(rows: &[ServiceSummary], table: &Table, ranked_by: Metric) -> Vec<usize> {
+    let mut order = by_value(rows, ranked_by);
+    let is_bounded = |index: &usize| {
+        let quantity = rows[*index].metrics.get(ranked_by);
+        quantity.is_some_and(|quantity| quantity.no_bound().is_none())
+    };
+    // Those without a bound come last and stay there.
+    let bounded = order.iter().take_while(|index| is_bounded(index)).count();
+    if let Some(means) = compare::adjusted_means(table, &order[..bounded]) {
+        let mut adjusted: Vec<(f64, usize)> =
+            means.into_iter().zip(order[..bounded].iter().copied()).collect();
+        adjusted.sort_by(|left, right| left.0.total_cmp(&right.0));
+        if ranked_by.better() == Better::Higher {
+            adjusted.reverse();
+        }
+        for (place, (_, index)) in order.iter_mut().zip(adjusted) {
+            *place = index;
+        }
+    }
+    order
+}
+
+/// The services that can be ranked, by their points, best first.
+fn by_value(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
     // Values without a bound sort last.
     let position = |index: usize| {
         let quantity = rows[index].metrics.get(ranked_by)?;

@@ -35,6 +35,7 @@ pub(super) fn summarise(
         generator_bound: generator_bound(service),
         rank_low: None,
         rank_high: None,
+        ratio_to_first: None,
         tied_with: Vec::new(),
         metrics,
         bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),

@@ -1,6 +1,6 @@
 //! The types of a summary: the `groups` of `prony run --json`.
 
-use crate::{Adjustment, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
+use crate::{Adjustment, Estimate, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
 use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +97,10 @@ pub struct ServiceSummary {
     /// The worst rank that is compatible with the data: all ranked services − those proven worse.
     #[serde(default)]
     pub rank_high: Option<u32>,
+    /// Its value of the metric that the group is ranked by, over that of the first ranked service, within the same rounds: the machine's
+    /// speed cancels. Absent without a rank or with fewer than two rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_to_first: Option<Estimate>,
     /// `service/variant` of the services that are not proven to differ from this one.
     pub tied_with: Vec<String>,
     /// Estimates by metric.

@@ -39,6 +39,7 @@ impl ScheduleArgs {
         prony_load::Limits {
             requests: self.requests,
             requests_per_connection: self.requests_per_connection.or(self.no_keepalive.then_some(1)),
+            connection_age_ns: None,
             longest_message: None,
             no_retry: self.no_retry,
         }
