@@ -177,6 +177,8 @@ pub enum Classification {
     Unsettled,
     /// The warm-up had a fixed length; nothing was detected.
     Fixed,
+    /// There was no warm-up: the first moments of load were measured on purpose.
+    Cold,
     /// Steady from the start.
     Flat,
     /// Became faster, then steady.

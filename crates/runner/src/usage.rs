@@ -146,6 +146,9 @@ pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind
     };
     let used = (measurement.service.compiler_cpu_ns, measurement.service.cpu_ns);
     let share = warm_up::compiler_share(used.0, used.1);
+    if steadiness.classification == Classification::Cold {
+        return;
+    }
     if warm_up::is_warming(used, compiler, steadiness.settled_share) {
         steadiness.classification = Classification::Warming;
     }

@@ -119,6 +119,8 @@ pub struct PlanOverrides {
     pub tie: Option<f64>,
     /// The order of the trials of a round.
     pub design: Option<Design>,
+    /// Which loads a process start serves.
+    pub starts: Option<Starts>,
     /// Where services listen; overrides the address of the suite.
     pub address: Address,
     /// The resources of the machine; a suite that exceeds them is rejected. `None`: no verification.

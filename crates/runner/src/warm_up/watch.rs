@@ -4,6 +4,7 @@ use super::Pace;
 use super::judge::{Limits, PhaseJudge, Slice, WarmUpPhase};
 use crate::Failure;
 use crate::schedule::WarmUp;
+use prony_config::WarmUpChoice;
 use prony_host::{CompilerKind, HostError, Process};
 use prony_records::{Classification, Interval, Steadiness, TrialStage};
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ pub(crate) struct WarmUpWatch {
 
 /// The rule that ends a phase.
 enum Rule {
+    /// There is no warm-up.
+    None,
     /// The generator, after a fixed time.
     Generator,
     /// What its slices show.
@@ -63,6 +66,7 @@ impl WarmUpWatch {
         let rule = match warm_up {
             WarmUp::Settle(_) => Rule::Generator,
             WarmUp::Together(length) => Rule::Together(length),
+            WarmUp::Planned(WarmUpChoice::FixedNs(0)) => Rule::None,
             WarmUp::Light(choice) | WarmUp::Planned(choice) => match Limits::of(choice) {
                 None => Rule::Generator,
                 Some(limits) => {
@@ -109,7 +113,7 @@ impl WarmUpWatch {
     /// Whether the next phase may begin; always false if the generator decides.
     pub(crate) fn is_over(&self) -> bool {
         match &self.rule {
-            Rule::Generator => false,
+            Rule::None | Rule::Generator => false,
             Rule::Slices(slices) => slices.verdict.is_some(),
             Rule::Together(length) => self.loaded.is_some_and(|since| since.elapsed() >= *length),
         }
@@ -121,7 +125,10 @@ impl WarmUpWatch {
         let length_s = length.map_or(0.0, |last| last.start_s + last.length_s);
         let worst = self.intervals.iter();
         let mut steadiness = Steadiness {
-            classification: Classification::Fixed,
+            classification: match self.rule {
+                Rule::None => Classification::Cold,
+                _ => Classification::Fixed,
+            },
             warm_up_s: length_s,
             light_s: None,
             settled_share: None,

@@ -112,6 +112,7 @@ fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
 fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
     let worst_last = [
         Classification::Fixed,
+        Classification::Cold,
         Classification::Settled,
         Classification::Unsettled,
         Classification::Warming,

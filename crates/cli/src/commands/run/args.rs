@@ -2,12 +2,13 @@
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::parse_share::{share, share_above_zero};
-use prony_config::{Address, Design, Machine, PlanOverrides};
+use prony_config::{Address, Design, Machine, PlanOverrides, Starts};
 use prony_load::DurationText;
 use prony_runner::ResumeOptions;
 use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Build, start, check, load and rank the services of a suite
 #[derive(Debug, clap::Args)]
@@ -42,9 +43,12 @@ pub(crate) struct Args {
     /// Length of each measurement: `5s`
     #[arg(long, short, value_name = "TIME")]
     duration: Option<DurationText>,
-    /// Fixed length of each warm-up, instead of waiting for a steady state: `2s`
+    /// Fixed length of each warm-up, instead of waiting until a service is warm: `2s`
     #[arg(long, value_name = "TIME")]
     warmup: Option<DurationText>,
+    /// Measure the first two seconds of load after each start, without a warm-up
+    #[arg(long, conflicts_with_all = ["warmup", "duration", "interleaved"])]
+    cold: bool,
     /// Interleave the services in many short windows, and rank by CPU time per request: for a machine that is shared with
     /// others
     #[arg(long, alias = "turns")]
@@ -96,6 +100,9 @@ pub(crate) struct Args {
     pub(super) store: StoreArgs,
 }
 
+/// Length of a measurement with `--cold`.
+const COLD: Duration = Duration::from_secs(2);
+
 impl Args {
     pub(super) const fn resume_options(&self) -> ResumeOptions {
         ResumeOptions {
@@ -114,10 +121,15 @@ impl Args {
             precision: self.precision,
             confidence: self.confidence,
             budget: time(self.budget),
-            duration: time(self.duration),
-            warm_up: time(self.warmup),
+            duration: time(self.duration).or(self.cold.then_some(COLD)),
+            warm_up: time(self.warmup).or(self.cold.then_some(Duration::ZERO)),
+            starts: self.cold.then_some(Starts::Fresh),
             tie: self.tie,
-            design: self.interleaved.then(Design::interleaved),
+            design: match (self.interleaved, self.cold) {
+                (true, _) => Some(Design::interleaved()),
+                (_, true) => Some(Design::Sequence),
+                _ => None,
+            },
             address: Address {
                 host: self.host.map(|host| host.to_string()),
                 port: self.port,
