@@ -174,13 +174,21 @@ pub struct StepResult {
     pub is_ending: bool,
 }
 
+/// How a service warmed up under a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Warmth {
+    pub classification: Classification,
+    /// Whether its runtime compiles it while it runs.
+    pub compiles: bool,
+}
+
 /// The outcome of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It was performed.
     Done,
     /// The loads have warmed up, in the order of the runs.
-    Warm(Vec<Classification>),
+    Warm(Vec<Warmth>),
     /// The recordings of the runs, in their order.
     Measured(Vec<Recording>),
     /// The service is paused.

@@ -33,7 +33,7 @@ impl Plan {
             design,
             // An interleaved round starts all services of a group again.
             starts: if design == Design::Sequence {
-                self.overrides.starts.unwrap_or(suite.starts)
+                overrides.starts.unwrap_or(suite.starts)
             } else {
                 Starts::Fresh
             },

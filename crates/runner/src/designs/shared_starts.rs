@@ -7,7 +7,7 @@ use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
 use crate::schedule::{
     Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Step, StepResult,
-    WarmUp,
+    WarmUp, Warmth,
 };
 use prony_config::{Plan, PlannedTrial};
 use prony_records::Classification;
@@ -56,15 +56,19 @@ impl Design for SharedStarts<'_> {
 fn after(block: &Block, at: usize, result: &StepResult) -> usize {
     let first_probe = block.steps.iter().position(is_probe);
     match &result.step {
-        // What is as fast at once as later is not warmed by the other loads.
-        Step::WarmUp(..)
-            if Some(at) == first_probe && result.outcome == Outcome::Warm(vec![Classification::Flat]) =>
-        {
+        // A service that is not compiled while it runs is not warmed by the other loads.
+        Step::WarmUp(..) if Some(at) == first_probe && is_native(&result.outcome) => {
             block.steps.iter().rposition(is_probe).map_or(at, |last| last) + 1
         }
         Step::Recheck(_) if result.is_ending => block.steps.len() - 1,
         _ => at + 1,
     }
+}
+
+/// Whether a service is warm, and does not compile.
+fn is_native(outcome: &Outcome) -> bool {
+    let settled = |warmth: &Warmth| warmth.classification == Classification::Settled && !warmth.compiles;
+    matches!(outcome, Outcome::Warm(warmths) if warmths.iter().all(settled))
 }
 
 fn is_probe(step: &Step) -> bool {
@@ -147,7 +151,10 @@ mod tests {
         let design = SharedStarts { plan: &plan };
         let block = design.next_block(&history(&plan)).expect("a start");
         let mut flat = |step: &Step| match step {
-            Step::WarmUp(..) => Outcome::Warm(vec![Classification::Flat]),
+            Step::WarmUp(..) => Outcome::Warm(vec![Warmth {
+                classification: Classification::Settled,
+                compiles: false,
+            }]),
             other => good(other),
         };
         let taken = steps(&design, &block, None, &mut flat);

@@ -1,7 +1,7 @@
 //! Helpers for tests of designs, which are pure functions from results to steps.
 
 use crate::history::{Attempt, History};
-use crate::schedule::{Block, Design, Outcome, Step, StepResult};
+use crate::schedule::{Block, Design, Outcome, Step, StepResult, Warmth};
 use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
@@ -86,7 +86,13 @@ pub(super) fn recording(due: u64, valid: u64) -> Recording {
 /// The outcome of a successful step.
 pub(super) fn good(step: &Step) -> Outcome {
     match step {
-        Step::WarmUp(runs, _) => Outcome::Warm(vec![Classification::WarmedUp; runs.len()]),
+        Step::WarmUp(runs, _) => {
+            let warm = Warmth {
+                classification: Classification::Settled,
+                compiles: true,
+            };
+            Outcome::Warm(vec![warm; runs.len()])
+        }
         Step::Measure(runs) => Outcome::Measured(vec![recording(100, 100); runs.len()]),
         Step::Pause(_) => Outcome::Paused {
             memory_bytes: Some(1 << 20),

@@ -8,7 +8,7 @@ use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
 use crate::job::job;
 use crate::load_monitor::{LoadMonitor, MonitoredLoad};
-use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp};
+use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, Warmth};
 use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
 use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
@@ -136,15 +136,18 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         {
             return outcome;
         }
-        let classification = |run: &LoadRun| warmed[&run.slot].steadiness.classification;
-        let classifications = runs.iter().map(classification).collect();
+        let warmth = |run: &LoadRun| Warmth {
+            classification: warmed[&run.slot].steadiness.classification,
+            compiles: warmed[&run.slot].compiler.is_some(),
+        };
+        let warmths = runs.iter().map(warmth).collect();
         if !matches!(until, WarmUp::Settle(_)) {
             for (number, mut warmed) in warmed {
                 warmed.steadiness.light_s = self.slots[number].light_s.take();
                 self.slots[number].warmed = Some(warmed);
             }
         }
-        Outcome::Warm(classifications)
+        Outcome::Warm(warmths)
     }
 
     /// Loads until this phase is over. The error is the outcome of the step.
