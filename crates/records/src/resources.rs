@@ -65,6 +65,15 @@ impl Resources {
         Some(self.compiler_cpu_ns? as f64 / cpu_ns as f64)
     }
 
+    /// Makes the memory unknown.
+    pub const fn forget_memory(&mut self) {
+        self.memory_bytes_peak = None;
+        self.memory_bytes_mean = None;
+        self.rss_bytes_peak = None;
+        self.pss_bytes_peak = None;
+        self.anon_bytes_peak = None;
+    }
+
     /// The sum over several trees, each on its own host. A value that is unknown for one of them is unknown for all. There are no
     /// samples, since theirs are from different moments.
     pub fn together(parts: &[Self]) -> Self {

@@ -29,6 +29,8 @@ pub(super) struct TrialFacts<'a> {
     pub(super) warmed: Option<&'a WarmUpResult>,
     /// Whether its start also serves other trials.
     pub(super) is_shared: bool,
+    /// Whether its start has served another trial before.
+    pub(super) is_later: bool,
 }
 
 impl TrialFacts<'_> {
@@ -68,6 +70,10 @@ impl TrialFacts<'_> {
         if self.placement.slot.is_some() {
             // The CPU time of the other slots is not noise.
             measurement.other_cpu_ns = None;
+        }
+        if self.is_later {
+            // It holds what earlier loads left behind.
+            measurement.service.forget_memory();
         }
         if self.is_shared {
             // Earlier samples belong to other loads.

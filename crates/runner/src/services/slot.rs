@@ -357,6 +357,7 @@ impl<'a> ServiceSlot<'a> {
             placement: &self.placement,
             warmed: self.warmed.as_ref(),
             is_shared: self.trials.len() > 1,
+            is_later: self.trials.iter().any(SlotTrial::is_measured),
         }
     }
 
