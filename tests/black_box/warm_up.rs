@@ -27,7 +27,7 @@ env = { COMPILE_MS = "1500" }
 [[variant]]
 name = "endless"
 version = "1"
-env = { DUTY = "15" }
+env = { DUTY = "100" }
 "#;
 
 const SUITE: &str = r#"title = "Toys"
@@ -116,9 +116,10 @@ fn services_are_compared_when_they_are_compiled() {
     let options = ["--rounds=2", "-d1s", "-c64", "--json"];
     let ended = checkout.prony(&[&["duet", "toy/fast", "toy/compiling"], &options[..]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let ratio = ended.json()["cpu_per_request"]["ratio"]["point"].as_f64();
+    let ratio = ended.json()["goodput"]["ratio"]["point"].as_f64();
     let ratio = ratio.unwrap_or_else(|| panic!("{ended:?}"));
-    assert!((0.97..1.03).contains(&ratio), "{ratio}: {ended:?}");
+    // It would be a fifth if it was still compiling. Other programs may disturb one of them more.
+    assert!((0.8..1.25).contains(&ratio), "{ratio}: {ended:?}");
 }
 
 #[test]
@@ -130,8 +131,12 @@ fn a_service_whose_compiler_never_rests_is_labelled() {
     let report = ended.json();
     for trial in trials(&report, "endless") {
         assert_eq!(trial["warm_up"]["classification"], "warming", "{trial}");
+        // 64 threads compete with it for one CPU.
         let share = trial["compiler_share"].as_f64();
-        assert!(share.is_some_and(|share| (0.03..0.3).contains(&share)), "{trial}");
+        assert!(
+            share.is_some_and(|share| (0.005..0.3).contains(&share)),
+            "{trial}"
+        );
     }
     let warnings = report["groups"][0]["services"][0]["warnings"].to_string();
     assert!(warnings.contains("compiler was still at work"), "{warnings}");

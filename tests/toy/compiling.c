@@ -39,7 +39,9 @@ static void *compile(void *unused) {
     is_compiled = 1;
     for (long duty = number("DUTY", 0); duty > 0;) {
         work(1000000);
-        usleep((useconds_t)(1000 * (100 - duty) / duty));
+        if (duty < 100) {
+            usleep((useconds_t)(1000 * (100 - duty) / duty));
+        }
     }
     return unused;
 }

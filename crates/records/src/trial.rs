@@ -165,6 +165,24 @@ pub struct Steadiness {
     pub intervals: Vec<crate::Interval>,
 }
 
+impl Steadiness {
+    /// The warm-up with its light load before it. A compiler that was not idle then stays at work: under many connections it gets
+    /// hardly any CPU time, and its share says nothing.
+    #[must_use]
+    pub fn after_light_load(self, light: &Self) -> Self {
+        let classification = if light.classification == Classification::Warming {
+            light.classification
+        } else {
+            self.classification
+        };
+        Self {
+            classification,
+            light_s: Some(light.warm_up_s),
+            ..self
+        }
+    }
+}
+
 /// How a warm-up ended. Records of earlier versions have the last five.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

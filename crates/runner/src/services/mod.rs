@@ -113,7 +113,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 match self.load_until(&new, (WarmUp::Light(choice), false)) {
                     Ok(light) => {
                         for (number, warmed) in light {
-                            self.slots[number].light_s = Some(warmed.steadiness.warm_up_s);
+                            self.slots[number].light_load = Some(warmed.steadiness);
                         }
                     }
                     Err(outcome) => return outcome,
@@ -143,7 +143,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let warmths = runs.iter().map(warmth).collect();
         if !matches!(until, WarmUp::Settle(_)) {
             for (number, mut warmed) in warmed {
-                warmed.steadiness.light_s = self.slots[number].light_s.take();
+                if let Some(light) = self.slots[number].light_load.take() {
+                    warmed.steadiness = warmed.steadiness.after_light_load(&light);
+                }
                 self.slots[number].warmed = Some(warmed);
             }
         }

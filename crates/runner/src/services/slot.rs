@@ -17,8 +17,8 @@ use prony_config::{Plan, PlannedTrial, Service, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, Placement, Process};
 use prony_load::Target;
 use prony_records::{
-    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
-    TrialStage, Warning, WarningKind,
+    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, Steadiness,
+    TrialRecord, TrialStage, Warning, WarningKind,
 };
 use std::collections::BTreeSet;
 use std::thread;
@@ -34,8 +34,8 @@ pub(super) struct ServiceSlot<'a> {
     pub(super) warmed: Option<WarmUpResult>,
     /// Loads whose light load has warmed this start.
     pub(super) light: BTreeSet<LoadId>,
-    /// Length of the light load of the next warm-up, s.
-    pub(super) light_s: Option<f64>,
+    /// The light load of the next warm-up.
+    pub(super) light_load: Option<Steadiness>,
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
@@ -87,7 +87,7 @@ impl<'a> ServiceSlot<'a> {
             load: None,
             warmed: None,
             light: BTreeSet::new(),
-            light_s: None,
+            light_load: None,
             answers: Vec::new(),
             has_failed: false,
         }
