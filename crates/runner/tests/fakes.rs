@@ -292,17 +292,31 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
     let generator = FakeGenerator::new(vec![1_000; 40]);
     let measurement = measured(&steady_testbed(), &generator);
     let steadiness = measurement.steadiness.expect("watched");
-    assert_eq!(steadiness.classification, Classification::Short);
-    // Eleven until it is steady, since the first does not count, and the one that was under way.
-    assert_eq!(steadiness.intervals.len(), 12);
-    assert_eq!(*generator.told.lock().expect("unpoisoned"), [Command::Measure]);
-    let job = generator.jobs.lock().expect("unpoisoned").remove(0);
-    assert_eq!(
-        job.phases.warm_up,
-        WarmUp::UntilTold {
-            limit_ns: 4_000_000_000
-        }
+    assert_eq!(steadiness.classification, Classification::Settled);
+    // Five slices of three intervals, and the one that was under way.
+    assert_eq!(steadiness.intervals.len(), 16);
+    assert!(
+        steadiness
+            .light_s
+            .is_some_and(|light_s| (1.0..1.5).contains(&light_s))
     );
+    let told = generator.told.lock().expect("unpoisoned");
+    assert_eq!(*told, [Command::Measure, Command::Stop, Command::Measure]);
+    let mut jobs = generator.jobs.lock().expect("unpoisoned");
+    let (job, light) = (jobs.remove(1), jobs.remove(0));
+    assert_eq!(
+        (light.load.connections(), light.limits.connection_age_ns),
+        (2, Some(500_000_000))
+    );
+    assert_eq!(job.limits.connection_age_ns, None);
+    for job in [&light, &job] {
+        assert_eq!(
+            job.phases.warm_up,
+            WarmUp::UntilTold {
+                limit_ns: 8_000_000_000
+            }
+        );
+    }
     assert_eq!((job.threads, job.cpus), (1, vec![0]));
 }
 
@@ -311,13 +325,14 @@ fn a_service_that_never_settles_is_measured_at_the_limit_with_a_warning() {
     let rising: Vec<u64> = (0..100).map(|number| 500 + 100 * number).collect();
     let measurement = measured(&steady_testbed(), &FakeGenerator::new(rising));
     let steadiness = measurement.steadiness.expect("watched");
-    assert_eq!(steadiness.classification, Classification::NoSteadyState);
-    assert_eq!(steadiness.intervals.len(), 41);
+    assert_eq!(steadiness.classification, Classification::Unsettled);
+    // 4 s end in the fourteenth slice of three intervals.
+    assert_eq!(steadiness.intervals.len(), 43);
     assert!(
         measurement
             .warnings
             .iter()
-            .any(|warning| warning.kind == WarningKind::NotSteady)
+            .any(|warning| warning.kind == WarningKind::Unsettled)
     );
 }
 

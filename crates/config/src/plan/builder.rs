@@ -450,6 +450,7 @@ fn entries_of(service: &Service, group: &SuiteGroup, index: usize) -> Vec<Entry>
             variant: service.variant.clone(),
             protocol,
             group: index,
+            expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
         })
         .collect()
 }

@@ -83,6 +83,14 @@ pub struct Entry {
     pub protocol: Protocol,
     /// Index into [`Plan::groups`].
     pub group: usize,
+    /// Expected length of a warm-up that ends when the service is warm, ns; 0: unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expected_warm_up_ns: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// One trial.
@@ -252,7 +260,9 @@ impl Plan {
         let group = self.group_of(entry);
         let warm_up = match group.warm_up {
             WarmUpChoice::FixedNs(ns) => ns,
-            WarmUpChoice::Steady { least_ns, most_ns } => u64::midpoint(least_ns, most_ns),
+            WarmUpChoice::Steady { least_ns, most_ns } => {
+                entry.expected_warm_up_ns.clamp(least_ns, 2 * most_ns)
+            }
         };
         let searching = group.search.as_ref().map_or(0, |search| {
             // A quarter of each step lets the requests in flight settle.
@@ -296,6 +306,7 @@ impl Plan {
             variant: service.variant.clone(),
             protocol,
             group: 0,
+            expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
         };
         Self {
             suite: suite.to_owned(),

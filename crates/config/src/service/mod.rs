@@ -4,6 +4,7 @@ mod origin;
 mod revision;
 mod toml;
 mod trust;
+mod warm_up;
 
 pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
 pub use self::revision::Revision;

@@ -107,6 +107,19 @@ fn upgraded_contracts_mean_the_same() {
     }
 }
 
+/// Plans without what has changed since: the suites of today warm up until a service is warm, and `quick` has more time.
+fn without_warm_up(plans: &[String]) -> Vec<serde_json::Value> {
+    let parsed = plans.iter().map(|plan| serde_json::from_str(plan).expect("JSON"));
+    let without = parsed.map(|mut plan: serde_json::Value| {
+        plan["budget_ns"] = serde_json::Value::Null;
+        for group in plan["groups"].as_array_mut().expect("groups") {
+            group["warm_up"] = serde_json::Value::Null;
+        }
+        plan
+    });
+    without.collect()
+}
+
 /// The records of the plans of a suite, one for each of its profiles.
 fn plans(catalogue: &Catalogue, path: &Path) -> Vec<String> {
     let suite = Suite::read(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -140,9 +153,10 @@ fn upgraded_suites_and_those_of_today_plan_the_same_trials() {
         let file = folder.path().join(name);
         std::fs::write(&file, text).expect("written");
         assert_eq!(old, plans(&catalogue, &file), "{}", former.display());
+        let today = plans(&catalogue, &root.join("suites").join(name));
         assert_eq!(
-            old,
-            plans(&catalogue, &root.join("suites").join(name)),
+            without_warm_up(&old),
+            without_warm_up(&today),
             "{}",
             former.display()
         );

@@ -25,6 +25,7 @@ pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
             variant: "current".to_owned(),
             protocol: Protocol::Http1,
             group,
+            expected_warm_up_ns: 0,
         })
     });
     Plan {

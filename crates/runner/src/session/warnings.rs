@@ -192,6 +192,7 @@ mod tests {
             variant: "current".to_owned(),
             protocol: Protocol::Http1,
             group: 0,
+            expected_warm_up_ns: 0,
         };
         Plan {
             entries: (0..services).map(entry).collect(),
@@ -263,6 +264,7 @@ mod exclusions_tests {
             variant: "current".to_owned(),
             protocol: Protocol::Http1,
             group,
+            expected_warm_up_ns: 0,
         };
         Plan {
             groups: loads.iter().map(|&connections| group(connections)).collect(),

@@ -4,14 +4,14 @@ use super::Pace;
 use prony_records::Interval;
 use prony_statistics::slope_interval;
 
-/// The change that a straight line through the throughput shows over a measurement is one from this share on.
+/// A smaller change does not count.
 const CHANGE: f64 = 0.05;
 const CONFIDENCE: f64 = 0.99;
 /// Fewer intervals say nothing.
 const FEWEST: usize = 10;
 
-/// The share by which the throughput changed from the start to the end of a measurement, positive if it rose; `None` if it did not,
-/// or if the load determines it.
+/// The share by which the throughput changed from the first third of a measurement to the last one, positive if it rose. `None` if a
+/// straight line through it may be level, or if the load determines it.
 pub(crate) fn drift(intervals: &[Interval], pace: Pace) -> Option<f64> {
     if pace == Pace::OfLoad || intervals.len() < FEWEST {
         return None;
@@ -20,12 +20,11 @@ pub(crate) fn drift(intervals: &[Interval], pace: Pace) -> Option<f64> {
     let points: Vec<(f64, f64)> = full
         .map(|interval| (interval.start_s, interval.completed as f64 / interval.length_s))
         .collect();
-    let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let (low, high) = slope_interval(&points, CONFIDENCE)?;
-    let length_s = points.last()?.0 - points.first()?.0;
-    let (low, high) = (low * length_s / mean, high * length_s / mean);
     let is_changed = low > 0.0 || high < 0.0;
-    let change = f64::midpoint(low, high);
+    let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    let third = points.len() / 3;
+    let change = mean(&points[points.len() - third..]) / mean(&points[..third]) - 1.0;
     (is_changed && change.abs() >= CHANGE).then_some(change)
 }
 
@@ -58,12 +57,12 @@ mod tests {
         assert_eq!(drift(&series(|_| 50_000.0), Pace::OfService), None);
         let fall = drift(&series(|index| 50_000.0 - 200.0 * index as f64), Pace::OfService);
         assert!(
-            fall.is_some_and(|change| (-0.25..-0.18).contains(&change)),
+            fall.is_some_and(|change| (-0.17..-0.11).contains(&change)),
             "{fall:?}"
         );
         let rise = drift(&series(|index| 40_000.0 + 200.0 * index as f64), Pace::OfService);
         assert!(
-            rise.is_some_and(|change| (0.18..0.25).contains(&change)),
+            rise.is_some_and(|change| (0.11..0.19).contains(&change)),
             "{rise:?}"
         );
         let step = drift(
