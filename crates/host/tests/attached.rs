@@ -12,6 +12,7 @@ fn attach(toy: &Toy, attached: AttachTarget) -> Result<Box<dyn Process>, prony_h
         attached,
         supervisor_cpus: Cpus::default(),
         sample_every: Duration::from_millis(50),
+        compiler_threads: Vec::new(),
     })
 }
 

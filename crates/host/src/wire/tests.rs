@@ -321,6 +321,7 @@ fn spec() -> ProcessSpec {
         grace: Duration::from_secs(5),
         stop_signal: None,
         sample_every: None,
+        compiler_threads: Vec::new(),
         cpu_speed_probe: false,
     }
 }
@@ -342,6 +343,7 @@ fn requests() -> Vec<AgentRequest> {
                 attached: AttachTarget::Pid(12),
                 supervisor_cpus: Cpus::default(),
                 sample_every: Duration::from_millis(100),
+                compiler_threads: vec!["MyRuntime".to_owned()],
             }),
         },
         AgentRequest::Watch { window_ns: 1_000 },
