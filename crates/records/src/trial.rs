@@ -158,6 +158,9 @@ pub struct Steadiness {
     /// Share of the compiler threads in the CPU time of the service at the end of the warm-up; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_share: Option<f64>,
+    /// Time under the planned load from which on CPU time per request was stable, s; `None` if that was not shown in this start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_after_s: Option<f64>,
     /// Highest p99 of any interval of the warm-up, ns.
     pub worst_p99_ns: Option<u64>,
     /// Time series of the warm-up.

@@ -141,6 +141,22 @@ impl<'a> History<'a> {
         &self.records
     }
 
+    /// How long an earlier start of this entry needed under its planned load until CPU time per request was stable, s; the longest of
+    /// all. `None`: that was not shown yet.
+    pub(crate) fn settled_after_s(&self, entry: usize) -> Option<f64> {
+        let planned = &self.plan.entries[entry];
+        let group = self.plan.group_of(planned);
+        let id = service_id(planned);
+        let same = self.records.iter().filter(|record| {
+            record.service == id && record.workload == group.workload && record.load == group.load_record()
+        });
+        let settled = same.filter_map(|record| {
+            let steadiness = record.result.as_ref().ok()?.steadiness.as_ref()?;
+            steadiness.settled_after_s
+        });
+        settled.reduce(f64::max)
+    }
+
     /// Whether this entry of the plan takes part in further rounds.
     pub fn takes_part(&self, entry: usize) -> bool {
         let participants = self.participants.as_ref();

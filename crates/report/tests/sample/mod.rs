@@ -266,6 +266,7 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
             warm_up_s: 2.0,
             light_s: None,
             settled_share: None,
+            settled_after_s: None,
             worst_p99_ns: None,
             intervals: vec![interval(0, throughput * 0.6), interval(1, throughput * 0.95)],
         }),

@@ -192,7 +192,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             .begin(&job, placement, &slot.placement.log("generator"));
         let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
         let pace = Pace::of(&trial.group().load);
-        let watch = WarmUpWatch::new(until, pace, run.length, &mut *service.subject.service)?;
+        let known_s = self.history.settled_after_s(run.load);
+        let watch = WarmUpWatch::new(until, pace, (run.length, known_s), &mut *service.subject.service)?;
         slot.load = Some(MonitoredLoad::new(*run, loading));
         Ok(watch)
     }

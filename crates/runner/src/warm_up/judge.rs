@@ -82,16 +82,23 @@ pub(crate) struct PhaseJudge {
     limits: Limits,
     /// Length of the measurement that follows, s.
     measured_s: f64,
+    /// How long an earlier start of the same service needed under the same load, s.
+    known_s: Option<f64>,
     kind: Option<CompilerKind>,
     slices: Vec<Slice>,
 }
 
 impl PhaseJudge {
-    pub(crate) const fn new(phase: WarmUpPhase, limits: Limits, measured: Duration) -> Self {
+    pub(crate) const fn new(
+        phase: WarmUpPhase,
+        limits: Limits,
+        (measured, known_s): (Duration, Option<f64>),
+    ) -> Self {
         Self {
             phase,
             limits,
             measured_s: measured.as_secs_f64(),
+            known_s,
             kind: None,
             slices: Vec::new(),
         }
@@ -110,7 +117,7 @@ impl PhaseJudge {
                 is_idle
                     && self.wall_s() >= self.limits.least.as_secs_f64()
                     && self.has_enough()
-                    && self.is_stable()
+                    && self.is_known_to_be_stable()
             }
         };
         if is_over {
@@ -169,26 +176,41 @@ impl PhaseJudge {
         has_compiler || self.slices.iter().map(|slice| slice.completed).sum::<u64>() >= FEWEST_REPLIES
     }
 
-    /// Whether the cost of a request changes by less than [`STABLE`] over the length of the measurement: an equivalence test over the
-    /// second half of the phase, not the failure of a test to find a change.
-    fn is_stable(&self) -> bool {
-        let from_s = self.wall_s() - (self.wall_s() / 2.0).max(QUIET_S);
-        let (mut end_s, mut points) = (0.0, Vec::new());
-        for slice in &self.slices {
-            let middle_s = end_s + slice.length_s / 2.0;
-            end_s += slice.length_s;
-            if let Some(cost) = slice.cost.filter(|cost| *cost > 0.0)
-                && middle_s >= from_s
-            {
-                points.push((middle_s, cost.ln()));
-            }
+    /// Whether this phase has lasted as long as an earlier start of the service needed, or its cost is shown to be stable.
+    fn is_known_to_be_stable(&self) -> bool {
+        match self.known_s {
+            Some(known_s) => self.wall_s() >= known_s,
+            None => self.stable_since().is_some(),
         }
+    }
+
+    /// The time from which on the cost of a request was stable, s: the begin of the longest series of slices up to now over which it
+    /// changes by less than [`STABLE`] in the length of the measurement. This is an equivalence test, not the failure of a test to find
+    /// a change. `None`: not shown.
+    fn stable_since(&self) -> Option<f64> {
         if self.slices.iter().all(|slice| slice.cost.is_none()) {
             // Nothing is known about its cost.
-            return true;
+            return Some(0.0);
         }
-        let interval = slope_interval(&points, CONFIDENCE).filter(|_| points.len() >= FEWEST_SLICES);
-        interval.is_some_and(|(low, high)| low.abs().max(high.abs()) * self.measured_s <= STABLE)
+        let (mut end_s, mut points) = (0.0, Vec::new());
+        for slice in &self.slices {
+            if let Some(cost) = slice.cost.filter(|cost| *cost > 0.0) {
+                points.push((end_s + slice.length_s / 2.0, cost.ln()));
+            }
+            end_s += slice.length_s;
+        }
+        let begins = 0..(points.len() + 1).saturating_sub(FEWEST_SLICES);
+        let mut series = begins.map(|begin| &points[begin..]);
+        let is_stable = |series: &&[(f64, f64)]| {
+            let slope = slope_interval(series, CONFIDENCE);
+            slope.is_some_and(|(low, high)| low.abs().max(high.abs()) * self.measured_s <= STABLE)
+        };
+        series.find(is_stable).map(|series| series[0].0)
+    }
+
+    /// The time from which on the cost was stable, s, at the end of a phase.
+    pub(crate) fn settled_after_s(&self) -> Option<f64> {
+        self.stable_since()
     }
 }
 

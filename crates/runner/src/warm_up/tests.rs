@@ -20,7 +20,18 @@ fn run(
     cpu: f64,
     at: impl Fn(f64) -> Moment,
 ) -> (Classification, f64) {
-    let mut judge = PhaseJudge::new(phase, LIMITS, Duration::from_secs_f64(measured_s));
+    run_again((phase, kind), (measured_s, None), cpu, at)
+}
+
+/// The same for a service of which an earlier start needed this long.
+fn run_again(
+    (phase, kind): (WarmUpPhase, CompilerKind),
+    (measured_s, known_s): (f64, Option<f64>),
+    cpu: f64,
+    at: impl Fn(f64) -> Moment,
+) -> (Classification, f64) {
+    let measured = Duration::from_secs_f64(measured_s);
+    let mut judge = PhaseJudge::new(phase, LIMITS, (measured, known_s));
     for index in 0_u32.. {
         let moment = at(f64::from(index) * SLICE_S);
         let cpu_ns = cpu * SLICE_S * 1e9;
@@ -103,6 +114,16 @@ fn the_planned_load_goes_on_until_the_cost_is_shown_to_be_stable() {
     let endless = |at_s: f64| moment(0.0, 50_000.0 * (-0.02 * at_s).exp());
     let (ended, _) = run(PLANNED, 5.0, 1.0, endless);
     assert_eq!(ended, Classification::Unsettled);
+}
+
+#[test]
+fn a_later_start_needs_an_idle_compiler_and_the_time_of_an_earlier_one() {
+    let busy = |at_s: f64| moment(if at_s < 4.0 { 0.3 } else { 0.0 }, 50_000.0);
+    let (ended, at_s) = run_again(PLANNED, (30.0, Some(2.0)), 1.0, busy);
+    assert_eq!(ended, Classification::Settled);
+    assert!((6.5..8.0).contains(&at_s), "{at_s}");
+    let (_, at_s) = run_again(PLANNED, (30.0, Some(9.0)), 1.0, busy);
+    assert!((9.0..9.6).contains(&at_s), "{at_s}");
 }
 
 /// The same noise needs a longer look if the measurement is longer.

@@ -52,11 +52,12 @@ struct Slices {
 }
 
 impl WarmUpWatch {
-    /// Begins at the start of a load, and begins counting CPU time if necessary. `measured`: the length of the measurement.
+    /// Begins at the start of a load, and begins counting CPU time if necessary. `measured`: the length of the measurement, and how
+    /// long an earlier start of the service needed to become stable, s.
     pub(crate) fn new(
         warm_up: WarmUp,
         pace: Pace,
-        measured: Duration,
+        measured: (Duration, Option<f64>),
         service: &mut dyn Process,
     ) -> Result<Self, Failure> {
         let phase = match warm_up {
@@ -132,6 +133,7 @@ impl WarmUpWatch {
             warm_up_s: length_s,
             light_s: None,
             settled_share: None,
+            settled_after_s: None,
             worst_p99_ns: worst.filter_map(|interval| interval.response_time_ns_p99).max(),
             intervals: self.intervals,
         };
@@ -144,6 +146,7 @@ impl WarmUpWatch {
         };
         steadiness.classification = slices.verdict.unwrap_or(Classification::Warming);
         steadiness.settled_share = slices.judge.settled_share();
+        steadiness.settled_after_s = slices.judge.settled_after_s();
         WarmUpResult {
             steadiness,
             used_ns: Some(slices.judge.cpu_ns()),
