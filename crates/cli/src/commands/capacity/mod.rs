@@ -12,7 +12,7 @@ use crate::output::print;
 use crate::parse_share::share;
 use crate::telemetry::{self, LiveMetrics};
 use crate::text;
-use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Search, Spacing};
+use prony_load::{Arrival, DurationText, Job, Load, Objective, Profile, Rate, Search, Spacing};
 use prony_records::Event;
 use prony_runner::designs::capacity::{CapacitySteps, Point, search_running};
 use prony_runner::number;
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Precision of the search relative to the capacity of the service, e.g. 2%
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
     precision: f64,
+    /// Length of the last measurement, at the rate that was found; if it misses the objective, the search goes on below
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    confirm: DurationText,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -107,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             Some(fleet) => Ok(fleet.load(&job, &mut on_event, &never)?),
         }
     };
-    let steps = CapacitySteps::running(&first.load, &search);
+    let steps = CapacitySteps::running(&first.load, &search, args.confirm.0);
     let searched = search_running(steps, &mut load, &mut tell);
     if let Some(live) = &live {
         live.finish();

@@ -1,5 +1,5 @@
-//! Which offered load to try next: steps up, then bisects, then confirms twice. Pure: rates and verdicts go in, the next
-//! rate or the end comes out.
+//! Which offered load to try next: steps up, then bisects, then confirms. Pure: rates and verdicts go in, the next rate or the end
+//! comes out.
 
 /// What a rate turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,11 +15,13 @@ pub(crate) enum Verdict {
 pub enum SearchStep {
     /// Try this offered rate, per second.
     Try(f64),
-    /// The highest offered rate that met the objective, and again when confirmed.
+    /// Measure this rate for long: the search says that it meets the objective.
+    Confirm(f64),
+    /// The highest offered rate that met the objective, and again in the long measurement.
     Found(f64),
     /// Not even the lowest rate met it.
     None,
-    /// The highest rate that may be tried met it still.
+    /// The highest rate that may be tried met it still, also in the long measurement.
     Beyond(f64),
 }
 
@@ -34,8 +36,6 @@ pub(super) struct SearchPlan {
     pub(super) precision: f64,
 }
 
-/// How often the result must be met again.
-const CONFIRMATIONS: u32 = 2;
 /// The lowest rate that is tried when the first one misses, per second.
 const LOWEST: f64 = 1.0;
 
@@ -43,67 +43,65 @@ const LOWEST: f64 = 1.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     plan: SearchPlan,
-    met: Option<f64>,
+    /// Rates that met the objective, ascending.
+    met: Vec<f64>,
     missed: Option<f64>,
     current: f64,
-    confirmed: u32,
+    confirmed: Option<f64>,
 }
 
 impl Search {
-    pub(crate) fn new(plan: SearchPlan) -> Self {
-        let current = plan.start.min(plan.limit);
+    pub(crate) const fn new(plan: SearchPlan) -> Self {
         Self {
             plan,
-            met: None,
+            met: Vec::new(),
             missed: None,
-            current,
-            confirmed: 0,
+            current: plan.start.min(plan.limit),
+            confirmed: None,
         }
     }
 
     /// What to do, given all verdicts so far.
     pub(crate) fn next(&self) -> SearchStep {
-        match (self.met, self.missed) {
+        if let Some(rate) = self.confirmed {
+            return if rate >= self.plan.limit {
+                SearchStep::Beyond(rate)
+            } else {
+                SearchStep::Found(rate)
+            };
+        }
+        match (self.met.last().copied(), self.missed) {
             (None, None) => SearchStep::Try(self.current),
-            (Some(met), None) if met >= self.plan.limit => self.confirm(met, SearchStep::Beyond(met)),
+            (Some(met), None) if met >= self.plan.limit => SearchStep::Confirm(met),
             (Some(met), None) => SearchStep::Try((met * 2.0).min(self.plan.limit)),
             (None, Some(missed)) if missed <= LOWEST => SearchStep::None,
             (None, Some(missed)) => SearchStep::Try((missed / 4.0).max(LOWEST)),
-            (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => {
-                self.confirm(met, SearchStep::Found(met))
-            }
+            (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => SearchStep::Confirm(met),
             // Halfway on the scale of ratios: rates are compared by how many times one is the other.
             (Some(met), Some(missed)) => SearchStep::Try((met * missed).sqrt()),
         }
     }
 
-    fn confirm(&self, met: f64, done: SearchStep) -> SearchStep {
-        if self.confirmed < CONFIRMATIONS {
-            SearchStep::Try(met)
-        } else {
-            done
+    /// Takes the verdict on the rate that [`Search::next`] wanted to try.
+    pub(crate) fn take(&mut self, rate: f64, verdict: Verdict) {
+        self.current = rate;
+        match verdict {
+            Verdict::Met => self.met.push(rate),
+            Verdict::Missed => self.miss(rate),
         }
     }
 
-    /// Takes the verdict on the rate that [`Search::next`] asked for.
-    pub(crate) fn take(&mut self, rate: f64, verdict: Verdict) {
-        let again = self.met == Some(rate);
-        self.current = rate;
+    /// Takes the verdict of the long measurement. If it missed, the search goes on below.
+    pub(crate) fn take_confirmation(&mut self, rate: f64, verdict: Verdict) {
         match verdict {
-            Verdict::Met if again => self.confirmed += 1,
-            Verdict::Met => {
-                self.met = Some(rate);
-                self.confirmed = 0;
-            }
-            // What met it once and not again is not held: the search goes on below.
-            Verdict::Missed => {
-                self.missed = Some(rate);
-                if again {
-                    self.met = None;
-                    self.confirmed = 0;
-                }
-            }
+            Verdict::Met => self.confirmed = Some(rate),
+            Verdict::Missed => self.miss(rate),
         }
+    }
+
+    fn miss(&mut self, rate: f64) {
+        self.missed = Some(rate);
+        self.met.retain(|met| *met < rate);
     }
 }
 
@@ -139,37 +137,44 @@ impl CapacitySearch {
         }
         self.met |= is_met;
         self.missed |= !is_met;
-        let verdict = if is_met { Verdict::Met } else { Verdict::Missed };
-        self.search.take(rate, verdict);
+        self.search.take(rate, verdict(is_met));
     }
+
+    pub(super) fn take_confirmation(&mut self, rate: f64, is_met: bool) {
+        self.search.take_confirmation(rate, verdict(is_met));
+    }
+}
+
+const fn verdict(is_met: bool) -> Verdict {
+    if is_met { Verdict::Met } else { Verdict::Missed }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Searches a service that holds up to `capacity`; gives the end and the tries.
-    fn search(capacity: f64, limit: f64) -> (SearchStep, u32) {
+    /// Searches a service that holds up to `capacity` in short steps and up to `long` in long measurements. Returns the end, and the
+    /// numbers of steps and of long measurements.
+    fn search(capacity: f64, long: f64, limit: f64) -> (SearchStep, u32, u32) {
         let plan = SearchPlan {
             start: 1_000.0,
             limit,
             precision: 0.02,
         };
         let mut search = Search::new(plan);
-        for tries in 0..200 {
+        let (mut tries, mut confirmations) = (0, 0);
+        while tries < 200 {
             match search.next() {
                 SearchStep::Try(rate) => {
                     assert!(rate <= limit);
-                    search.take(
-                        rate,
-                        if rate <= capacity {
-                            Verdict::Met
-                        } else {
-                            Verdict::Missed
-                        },
-                    );
+                    tries += 1;
+                    search.take(rate, verdict(rate <= capacity));
                 }
-                end => return (end, tries),
+                SearchStep::Confirm(rate) => {
+                    confirmations += 1;
+                    search.take_confirmation(rate, verdict(rate <= long));
+                }
+                end => return (end, tries, confirmations),
             }
         }
         panic!("no end")
@@ -178,7 +183,7 @@ mod tests {
     #[test]
     fn the_capacity_is_found_from_below_and_above() {
         for capacity in [1.5, 37.0, 999.0, 1_000.0, 12_345.0, 800_000.0] {
-            let (end, tries) = search(capacity, 1e6);
+            let (end, tries, confirmations) = search(capacity, capacity, 1e6);
             let SearchStep::Found(rate) = end else {
                 panic!("{end:?}")
             };
@@ -186,28 +191,25 @@ mod tests {
                 rate <= capacity && rate >= capacity * 0.97,
                 "{rate} of {capacity}"
             );
-            assert!(tries < 40, "{tries} tries");
+            assert!(tries < 40 && confirmations == 1, "{tries} tries");
         }
     }
 
     #[test]
     fn a_search_may_end_without_a_rate_or_at_its_limit() {
-        assert_eq!(search(0.5, 1e6).0, SearchStep::None);
-        assert_eq!(search(1e9, 50_000.0).0, SearchStep::Beyond(50_000.0));
+        assert_eq!(search(0.5, 0.5, 1e6).0, SearchStep::None);
+        assert_eq!(search(1e9, 1e9, 50_000.0).0, SearchStep::Beyond(50_000.0));
     }
 
     #[test]
-    fn what_is_not_met_again_is_given_up() {
-        let plan = SearchPlan {
-            start: 100.0,
-            limit: 100.0,
-            precision: 0.02,
+    fn what_the_long_measurement_misses_is_searched_below() {
+        // Short steps do not see an overload of a tenth.
+        let (end, _, confirmations) = search(10_000.0, 9_000.0, 1e6);
+        let SearchStep::Found(rate) = end else {
+            panic!("{end:?}")
         };
-        let mut search = Search::new(plan);
-        search.take(100.0, Verdict::Met);
-        assert_eq!(search.next(), SearchStep::Try(100.0));
-        search.take(100.0, Verdict::Missed);
-        assert_eq!(search.next(), SearchStep::Try(25.0));
+        assert!((8_700.0..=9_000.0).contains(&rate), "{rate}");
+        assert!(confirmations <= 7, "{confirmations}");
     }
 
     /// Searches a service that sustains no rate in its first `cold` tries and `capacity` afterwards. Returns the rate and the number
@@ -221,6 +223,7 @@ mod tests {
         for tries in 0..100 {
             match climb.next() {
                 SearchStep::Try(rate) => climb.take(rate, tries >= cold && rate <= capacity),
+                SearchStep::Confirm(rate) => climb.take_confirmation(rate, rate <= capacity),
                 SearchStep::Found(rate) => return (rate, tries),
                 end => panic!("{end:?}"),
             }

@@ -1,4 +1,5 @@
-//! The steps of a search: a warm-up at the first rate, probes, and one recorded measurement at the rate that was found.
+//! The steps of a search: a warm-up at the first rate, probes, and a long recorded measurement at the rate that they found. If that
+//! misses the objective, the search goes on below, and another one is recorded instead.
 
 use super::search::{CapacitySearch, SearchPlan, SearchStep};
 use super::{misses, under_way};
@@ -6,16 +7,23 @@ use crate::CommandError;
 use crate::history::TrialId;
 use crate::schedule::{LoadId, LoadRun, Outcome, Purpose, Step, StepResult, WarmUp};
 use prony_config::{Plan, PlannedTrial, WarmUpChoice};
-use prony_load::{Arrival, Load, Profile, Search};
+use prony_load::{Arrival, Condition, Load, Profile, Search};
 use prony_records::{Fault, Recording, Warning, WarningKind};
 use std::time::Duration;
 
 /// Part of each step before it counts: connections are made, and what the last rate left over is answered.
 const SETTLING: u64 = 4;
-/// Replies that a step should have, where that does not make it longer than [`LONGEST_STEP_NS`].
-const FEWEST_REPLIES: f64 = 30.0;
-const LONGEST_STEP_NS: u64 = 5_000_000_000;
-/// Tries of a rate that misses the objective: once may be a moment of another program.
+/// Requests that a step has, at least.
+const FEWEST_REQUESTS: f64 = 100.0;
+/// Requests beyond the highest percentile of the objective, at least.
+const BEYOND_PERCENTILE: f64 = 10.0;
+/// A rate at which this is too short for the requests of a step cannot be judged.
+const LONGEST_STEP_NS: u64 = 60_000_000_000;
+/// The recorded measurement has this many times the requests of a step.
+const MORE_REQUESTS: f64 = 10.0;
+const LONGEST_MEASUREMENT_NS: u64 = 600_000_000_000;
+/// Tries of a rate that misses the objective in a short step: once may be a moment of another program. The recorded measurement has
+/// one try.
 const TRIES: u32 = 2;
 
 /// The search of one trial.
@@ -68,15 +76,15 @@ impl<'a> CapacitySteps<'a> {
         })
     }
 
-    /// The search of a server that runs already.
-    pub const fn running(load: &'a Load, search: &'a Search) -> Self {
+    /// The search of a server that runs already. `confirm`: the length of the measurement at the rate that was found.
+    pub const fn running(load: &'a Load, search: &'a Search, confirm: Duration) -> Self {
         Self {
             trial: 0,
             entry: 0,
             load,
             search,
             warm_up: None,
-            duration_ns: search.step_ns,
+            duration_ns: confirm.as_nanos() as u64,
         }
     }
 
@@ -98,7 +106,7 @@ impl<'a> CapacitySteps<'a> {
 
     /// The step after these.
     pub(in super::super) fn next(&self, results: &[StepResult]) -> Option<Step> {
-        let [before @ .., last] = results else {
+        let Some(last) = results.last() else {
             return Some(Step::Start(0));
         };
         if !last.is_done() {
@@ -119,7 +127,11 @@ impl<'a> CapacitySteps<'a> {
             }),
             Step::WarmUp(runs, WarmUp::Settle(_)) => Some(Step::Measure(runs.clone())),
             Step::Measure(runs) if runs[0].purpose != Purpose::Probe => {
-                Some(Step::Warn(0, self.doubts(self.course(start, before), last)))
+                let course = self.course(start, results);
+                Some(match course.search.next() {
+                    SearchStep::Found(_) | SearchStep::Beyond(_) => Step::Warn(0, doubts(course)),
+                    _ => self.try_next(course),
+                })
             }
             Step::WarmUp(..) | Step::Measure(_) => Some(self.try_next(self.course(start, results))),
             Step::Warn(..) => Some(Step::Recheck(0)),
@@ -153,18 +165,45 @@ impl<'a> CapacitySteps<'a> {
             return Step::GiveUp(0, fault, reason);
         }
         match course.search.next() {
-            SearchStep::Try(rate) => self.settled(self.run(rate, self.length_ns(rate), Purpose::Probe)),
-            SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
-                self.settled(self.run(rate, self.duration_ns, self.recorded()))
+            SearchStep::Try(rate) => match self.length_ns(rate) {
+                Some(length_ns) => self.settled(self.run(rate, length_ns, Purpose::Probe)),
+                None => Step::GiveUp(0, Fault::Service, self.inconclusive(rate, course.last_miss.as_ref())),
+            },
+            SearchStep::Confirm(rate) | SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
+                self.settled(self.run(rate, self.measurement_ns(rate), self.recorded()))
             }
             SearchStep::None => Step::GiveUp(0, Fault::Service, nothing_met(course.last_miss.as_ref())),
         }
     }
 
-    /// Length of a step: at a low rate longer, so that there are replies to judge by.
-    fn length_ns(&self, rate: f64) -> u64 {
-        let enough_ns = (FEWEST_REPLIES / rate * 1e9) as u64;
-        enough_ns.min(LONGEST_STEP_NS).max(self.search.step_ns)
+    /// Requests by which a rate can be judged: at least ten lie beyond each percentile of the objective.
+    fn requests(&self) -> f64 {
+        let needed = |condition: &Condition| match condition {
+            Condition::Quantile { quantile, .. } => BEYOND_PERCENTILE / (1.0 - quantile).max(1e-9),
+            _ => 0.0,
+        };
+        let conditions = self.search.objective.conditions().iter();
+        conditions.map(needed).fold(FEWEST_REQUESTS, f64::max)
+    }
+
+    /// Length of a step, ns; `None` if the rate is too low to be judged.
+    fn length_ns(&self, rate: f64) -> Option<u64> {
+        let enough_ns = (self.requests() / rate * 1e9) as u64;
+        (enough_ns <= LONGEST_STEP_NS).then(|| enough_ns.max(self.search.step_ns))
+    }
+
+    /// Length of the recorded measurement, ns.
+    fn measurement_ns(&self, rate: f64) -> u64 {
+        let enough_ns = (MORE_REQUESTS * self.requests() / rate * 1e9) as u64;
+        enough_ns.min(LONGEST_MEASUREMENT_NS).max(self.duration_ns)
+    }
+
+    fn inconclusive(&self, rate: f64, last: Option<&MissedRate>) -> String {
+        let missed = last.map_or_else(String::new, |miss| format!("at {:.0}/s {}, and ", miss.rate, miss.why));
+        format!(
+            "inconclusive: {missed}at {rate:.1}/s a minute has fewer than the {:.0} requests that its objective needs",
+            self.requests()
+        )
     }
 
     fn course(&self, start: f64, results: &[StepResult]) -> SearchProgress {
@@ -183,9 +222,9 @@ impl<'a> CapacitySteps<'a> {
         for result in results {
             if let (Step::Measure(runs), Outcome::Measured(recordings)) = (&result.step, &result.outcome)
                 && let (Some(rate), Some(recording)) = (runs[0].rate, recordings.first())
-                && runs[0].purpose == Purpose::Probe
             {
-                course.take(rate, recording, self.miss(rate, recording));
+                let is_probe = runs[0].purpose == Purpose::Probe;
+                course.take((rate, is_probe), recording, self.miss(rate, recording));
             }
         }
         course
@@ -200,31 +239,30 @@ impl<'a> CapacitySteps<'a> {
             .next()
             .map(|why| MissedRate { rate, why, saturated }))
     }
+}
 
-    /// What a reader must know of the rate that was found.
-    fn doubts(&self, course: SearchProgress, last: &StepResult) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        if matches!(course.search.next(), SearchStep::Beyond(_)) {
-            let text = "Met the objective at the highest rate tried.";
-            warnings.push(Warning::new(WarningKind::Note, text).advise("Raise `limit`."));
-        }
-        if course.last_miss.is_some_and(|miss| miss.saturated) {
-            let text = "The generator was the limit above this rate; capacity may be higher.";
-            let advice = "Use more threads (-t) or CPUs of its own (--cpus).";
-            warnings.push(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice));
-        }
-        if let (Step::Measure(runs), Outcome::Measured(recordings)) = (&last.step, &last.outcome)
-            && let Ok(Some(miss)) = self.miss(runs[0].rate.unwrap_or_default(), &recordings[0])
-        {
-            let text = format!("Met while searching, missed when measured: {}.", miss.why);
-            warnings.push(Warning::new(WarningKind::Note, text));
-        }
-        warnings
+/// What a reader must know of the rate that was found.
+fn doubts(course: SearchProgress) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if matches!(course.search.next(), SearchStep::Beyond(_)) {
+        let text = "Met the objective at the highest rate tried.";
+        warnings.push(Warning::new(WarningKind::Note, text).advise("Raise `limit`."));
     }
+    if course.last_miss.is_some_and(|miss| miss.saturated) {
+        let text = "The generator was the limit above this rate; capacity may be higher.";
+        let advice = "Use more threads (-t) or CPUs of its own (--cpus).";
+        warnings.push(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice));
+    }
+    warnings
 }
 
 impl SearchProgress {
-    fn take(&mut self, rate: f64, recording: &Recording, miss: Result<Option<MissedRate>, String>) {
+    fn take(
+        &mut self,
+        (rate, is_probe): (f64, bool),
+        recording: &Recording,
+        miss: Result<Option<MissedRate>, String>,
+    ) {
         let miss = match miss {
             Ok(miss) => miss,
             Err(reason) => {
@@ -239,6 +277,10 @@ impl SearchProgress {
             self.given_up = Some((Fault::Service, nothing_met(self.last_miss.as_ref())));
         }
         self.is_first = false;
+        if !is_probe {
+            self.search.take_confirmation(rate, is_met);
+            return;
+        }
         self.tries += 1;
         if is_met || self.tries == TRIES {
             self.tries = 0;
@@ -324,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_double_until_one_is_missed_twice_and_what_is_found_is_confirmed_and_measured() {
+    fn rates_double_until_one_is_missed_twice_and_what_is_found_is_measured_for_long() {
         let steps = search(250.0);
         assert!(
             words(&steps).starts_with("start 0, check 0, warm 0, warm 0, measure 0"),
@@ -337,7 +379,7 @@ mod tests {
             words(&steps)
         );
         // 283 is half way between 200 and 400 by ratio.
-        assert_eq!(rates(&steps), [100, 200, 400, 400, 283, 283, 200, 200, 200]);
+        assert_eq!(rates(&steps), [100, 200, 400, 400, 283, 283, 200]);
         let recorded = steps
             .iter()
             .filter(|step| matches!(step, Step::Measure(runs) if runs[0].purpose != Purpose::Probe));

@@ -92,7 +92,7 @@ fn a_first_rate_without_a_valid_reply_ends_the_search_of_a_server_that_prony_did
         step_ns: 1_000_000_000,
     };
     let mut load_once = |_: f64, _: Duration| Ok::<_, CommandError>(recording(1_000, 0, 0));
-    let steps = CapacitySteps::running(&load, &search);
+    let steps = CapacitySteps::running(&load, &search, Duration::from_secs(30));
     let result = search_running(steps, &mut load_once, &mut |_| {}).expect("an end");
     let rates: Vec<f64> = result.points.iter().map(|point| point.rate).collect();
     assert_eq!(rates, [1_000.0]);

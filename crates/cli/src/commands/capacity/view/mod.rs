@@ -22,8 +22,8 @@ pub(super) struct CapacityView<'a> {
     points: Vec<&'a Point>,
     /// The last point, in order of time, that missed the objective.
     last_miss: Option<&'a Point>,
-    /// The measurement of the rate that was found, if it missed the objective.
-    measured_miss: Option<&'a Point>,
+    /// Length of the last measurement, s.
+    held_s: f64,
 }
 
 /// The verdict of a search.
@@ -74,20 +74,16 @@ impl<'a> CapacityView<'a> {
             end,
             points: sorted,
             last_miss: points.iter().rev().find(|point| !point.missed.is_empty()),
-            measured_miss: points.last().filter(|point| {
-                // Compared to the bit: the measurement takes the rate from the search.
-                matches!(end, SearchStep::Found(rate) | SearchStep::Beyond(rate) if rate.total_cmp(&point.rate).is_eq())
-                    && !point.missed.is_empty()
-            }),
+            held_s: points.last().map_or(0.0, |point| point.recording.duration_s),
         }
     }
 
     fn word(&self) -> CapacityVerdict {
         match self.end {
-            SearchStep::None | SearchStep::Try(_) if self.points.iter().all(|point| point.failed) => {
+            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) if self.points.iter().all(|point| point.failed) => {
                 CapacityVerdict::Failed
             }
-            SearchStep::None | SearchStep::Try(_) => CapacityVerdict::None,
+            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) => CapacityVerdict::None,
             SearchStep::Beyond(_) => CapacityVerdict::LowerBound,
             SearchStep::Found(_) if self.limit().is_some() => CapacityVerdict::LowerBound,
             SearchStep::Found(_) => CapacityVerdict::Capacity,
@@ -119,9 +115,10 @@ impl<'a> CapacityView<'a> {
             (_, SearchStep::Found(rate)) => match self.limit() {
                 Some(limit) => format!("LOWER BOUND: at least {} {what}/s ({limit})", number(rate)),
                 None => format!(
-                    "CAPACITY: {} {what}/s meet {} (confirmed 3 times)",
+                    "CAPACITY: {} {what}/s meet {} (held for {} s)",
                     number(rate),
-                    self.objective
+                    self.objective,
+                    number(self.held_s)
                 ),
             },
             (_, SearchStep::Beyond(rate)) => {
@@ -130,7 +127,7 @@ impl<'a> CapacityView<'a> {
                     number(rate)
                 )
             }
-            (_, SearchStep::None | SearchStep::Try(_)) => {
+            (_, SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_)) => {
                 let lowest = self.points.first().map_or(0.0, |point| point.rate);
                 let reason = self.points.first().map_or(reason, |point| missed(point));
                 format!("NONE: even {}/s missed: {reason}", number(lowest))
@@ -154,12 +151,6 @@ impl<'a> CapacityView<'a> {
             None => table(&self.points),
         };
         let mut out = format!("{line}\n\n{table}");
-        if let Some(reason) = self.measured_miss.and_then(|point| point.missed.first()) {
-            let text = format!(
-                "The search met the objective at this rate, but its last measurement missed: {reason}."
-            );
-            let _ = write!(out, "\n\n{}", text::wrapped(&text, columns, 0, 0));
-        }
         if let Some(advice) = advice {
             let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
         }
@@ -169,7 +160,7 @@ impl<'a> CapacityView<'a> {
     pub(super) fn json(&self) -> Value {
         let capacity = match self.end {
             SearchStep::Found(rate) | SearchStep::Beyond(rate) => Some(rate),
-            SearchStep::None | SearchStep::Try(_) => None,
+            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) => None,
         };
         let warnings: Vec<_> = self
             .points
