@@ -79,19 +79,19 @@ impl Columns {
             let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }
+        if group
+            .services
+            .iter()
+            .any(|row| row.summary.ratio_to_first.is_some())
+        {
+            first.insert(1, Column::plain(ColumnKind::Ratio));
+        }
         if group.confidence >= JMH && !group.is_open() {
             let score = Column {
                 what: ColumnKind::Score(rate),
                 unit: unit_of(group, rate),
             };
             first.insert(1, score);
-        }
-        if group
-            .services
-            .iter()
-            .any(|row| row.summary.ratio_to_first.is_some())
-        {
-            first.insert(0, Column::plain(ColumnKind::Ratio));
         }
         let mut more: Vec<Column> = more.into_iter().map(column).collect();
         if group.services.iter().any(|row| compiler_share(row).is_some()) {

@@ -289,7 +289,9 @@ impl<'a> ServiceSlot<'a> {
             return Ok(());
         };
         // A search judges its measurements by its objective.
-        let is_search = self.trial_of(run).is_some_and(|trial| trial.group().search.is_some());
+        let is_search = self
+            .trial_of(run)
+            .is_some_and(|trial| trial.group().search.is_some());
         if !is_search {
             judge_recording(plan, &recording).map_err(|failure| usage.with_waits(failure))?;
         }

@@ -48,6 +48,8 @@ pub(crate) struct Search {
     missed: Option<f64>,
     current: f64,
     confirmed: Option<f64>,
+    /// Long measurements that missed.
+    falls: u32,
 }
 
 impl Search {
@@ -58,6 +60,7 @@ impl Search {
             missed: None,
             current: plan.start.min(plan.limit),
             confirmed: None,
+            falls: 0,
         }
     }
 
@@ -70,15 +73,32 @@ impl Search {
                 SearchStep::Found(rate)
             };
         }
+        if let Some(missed) = self.missed.filter(|_| self.falls > 0) {
+            return self.below(missed);
+        }
         match (self.met.last().copied(), self.missed) {
             (None, None) => SearchStep::Try(self.current),
             (Some(met), None) if met >= self.plan.limit => SearchStep::Confirm(met),
             (Some(met), None) => SearchStep::Try((met * 2.0).min(self.plan.limit)),
             (None, Some(missed)) if missed <= LOWEST => SearchStep::None,
             (None, Some(missed)) => SearchStep::Try((missed / 4.0).max(LOWEST)),
-            (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => SearchStep::Confirm(met),
+            (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => {
+                SearchStep::Confirm(met)
+            }
             // Halfway on the scale of ratios: rates are compared by how many times one is the other.
             (Some(met), Some(missed)) => SearchStep::Try((met * missed).sqrt()),
+        }
+    }
+
+    /// The rate to measure after long measurements have missed: what short steps say is too high then. Each fall is twice as far as
+    /// the last one, since each measurement takes long.
+    fn below(&self, missed: f64) -> SearchStep {
+        let far = self.plan.precision * f64::from(1_u32 << (self.falls - 1).min(16));
+        let rate = missed / (1.0 + far);
+        if rate < LOWEST {
+            SearchStep::None
+        } else {
+            SearchStep::Confirm(rate)
         }
     }
 
@@ -95,7 +115,10 @@ impl Search {
     pub(crate) fn take_confirmation(&mut self, rate: f64, verdict: Verdict) {
         match verdict {
             Verdict::Met => self.confirmed = Some(rate),
-            Verdict::Missed => self.miss(rate),
+            Verdict::Missed => {
+                self.falls += 1;
+                self.miss(rate);
+            }
         }
     }
 
@@ -208,8 +231,8 @@ mod tests {
         let SearchStep::Found(rate) = end else {
             panic!("{end:?}")
         };
-        assert!((8_700.0..=9_000.0).contains(&rate), "{rate}");
-        assert!(confirmations <= 7, "{confirmations}");
+        assert!((8_300.0..=9_000.0).contains(&rate), "{rate}");
+        assert!(confirmations <= 5, "{confirmations}");
     }
 
     /// Searches a service that sustains no rate in its first `cold` tries and `capacity` afterwards. Returns the rate and the number

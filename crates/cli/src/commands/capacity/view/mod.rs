@@ -80,7 +80,9 @@ impl<'a> CapacityView<'a> {
 
     fn word(&self) -> CapacityVerdict {
         match self.end {
-            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) if self.points.iter().all(|point| point.failed) => {
+            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_)
+                if self.points.iter().all(|point| point.failed) =>
+            {
                 CapacityVerdict::Failed
             }
             SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) => CapacityVerdict::None,
