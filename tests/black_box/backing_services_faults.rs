@@ -36,6 +36,16 @@ fn a_disk_that_is_too_small_for_the_seed_is_told() {
     nothing_is_left(&checkout);
 }
 
+/// Waits for the load that is measured: data is reset after the warm-up, which is another load.
+fn until_it_is_measured(checkout: &Checkout) {
+    let load = || process(checkout, "load --job");
+    until("the warm-up has started", || load().is_some());
+    let warm_up = load();
+    until("the load has started", || {
+        load().is_some_and(|pid| Some(pid) != warm_up)
+    });
+}
+
 /// Fills the disk of a folder.
 fn fill(folder: &Path) {
     let mut file = fs::File::create(folder.join("filler")).expect("a file");
@@ -57,9 +67,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     let note = "with noted as (insert into note select string_agg(md5(random()::text), '') from generate_series(1, 1000)) select name";
     change(&checkout, "services/shop/shop.py", "select name", note);
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
-    until("the load has started", || {
-        process(&checkout, "load --job").is_some()
-    });
+    until_it_is_measured(&checkout);
     fill(&disk);
     let told = said(&CommandOutput::of(&child.wait_with_output().expect("it ends")));
     let why = "infrastructure failure: backing service `db` (PostgreSQL) failed:";
@@ -118,9 +126,7 @@ fn a_service_that_waits_for_a_lock_is_told_with_what_it_waited_for() {
         "contract = \"shop\"\ntimeout = \"3s\"",
     );
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
-    until("the load has started", || {
-        process(&checkout, "load --job").is_some()
-    });
+    until_it_is_measured(&checkout);
     let service = process(&checkout, "shop.py").expect("the service");
     let lock = Lock::hold(&variable(service, "DATABASE_URL"));
     // The checks after the load must not wait as well.

@@ -199,6 +199,8 @@ export type Row = {
   rank_high: number | null;
   /** The value of the ranked metric over that of the first service, within the same rounds. */
   ratio_to_first?: Estimate;
+  /** Capacity: the rate that a further start sustains, with the confidence of the intervals. */
+  sustained_per_s?: number;
   trials: number;
   failed_trials: number;
   bytes_per_reply: number | null;

@@ -42,6 +42,9 @@ pub struct InterleavedWindow {
     /// CPU time of the service's whole process tree, ns.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
+    /// Number of times that its threads left their CPUs, voluntarily or not.
+    #[serde(default)]
+    pub context_switches: Option<u64>,
     /// CPU time of all programs except service and generator, ns.
     #[serde(default)]
     pub other_cpu_ns: Option<u64>,

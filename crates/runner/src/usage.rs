@@ -96,6 +96,11 @@ impl WindowUsage {
         self.service.resources.cpu_ns
     }
 
+    /// Number of times that threads of the service left their CPUs.
+    pub(crate) const fn context_switches(&self) -> Option<u64> {
+        self.service.resources.context_switches
+    }
+
     /// Time that the hypervisor took from the machine, ns.
     pub(crate) fn steal_ns(&self) -> Option<u64> {
         self.service.machine.map(|machine| machine.steal_ns)

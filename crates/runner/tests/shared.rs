@@ -149,7 +149,7 @@ fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
     let reasons = reasons(&heard);
     // Two tries in each of two rounds, and a row for each load of the third.
     assert_eq!(reasons.len(), 15);
-    let rest = "not tried after the failure of its start under `hello`: the service ended";
+    let rest = "its start failed under `hello`: the service ended";
     for start in reasons[..12].chunks(3) {
         assert!(start[0].starts_with("the service ended"), "{}", start[0]);
         assert!(

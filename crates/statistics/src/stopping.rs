@@ -54,10 +54,13 @@ pub fn rounds_for_difference(deviation: f64, difference: f64, confidence: f64, p
 /// When a run stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
-    /// Half-width that every interval must get below, as a share of its point: 0.02 is ±2 %. `None`: run all rounds.
+    /// Half-width that the interval of every ratio to the first service must get below (of the value, for a service alone), as a share
+    /// of its point: 0.02 is ±2 %. `None`: run all rounds.
     pub precision: Option<f64>,
     /// Rounds before stopping for precision is considered. With fewer than five, intervals can be narrow by chance.
     pub fewest_rounds: u32,
+    /// Rounds before settled services are left out.
+    pub fewest_for_leaving_out: u32,
     /// Number of rounds in the plan.
     pub most_rounds: u32,
     /// Time budget of the whole run, s.
@@ -137,7 +140,7 @@ pub fn next_round(groups: &[Group], rule: &StopRule, progress: &Progress) -> Dec
         return Decision::Stop(StopReason::Budget);
     }
     match rule.precision {
-        Some(precision) if progress.rounds >= rule.fewest_rounds => with_open(groups, precision),
+        Some(precision) if progress.rounds >= rule.fewest_for_leaving_out => with_open(groups, precision),
         _ => Decision::All,
     }
 }
@@ -181,7 +184,8 @@ fn measurable(group: &Group) -> impl Iterator<Item = &ServiceSummary> {
 }
 
 fn narrow(group: &Group, row: &ServiceSummary, precision: f64) -> bool {
-    let estimate = row.metrics.get(group.ranked_by).and_then(Quantity::estimate);
+    let value = || row.metrics.get(group.ranked_by).and_then(Quantity::estimate);
+    let estimate = row.ratio_to_first.as_ref().or_else(value);
     estimate.is_some_and(|estimate| estimate.half_width() <= precision)
 }
 

@@ -105,6 +105,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   return (
     <span class="number" title={atLeast ? `The generator was the limit: at least ${range}` : range}>
       {number} <small>{text.half}</small>
+      {row.sustained_per_s !== undefined && metric === group.ranked_by && <small class="share">a further start sustains {show(row.sustained_per_s)}</small>}
       <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={trialsOf(row, metric)} />
       {share}
     </span>

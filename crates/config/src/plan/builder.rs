@@ -31,11 +31,9 @@ impl Plan {
                 .or(suite.budget)
                 .map(|budget| budget.as_nanos() as u64),
             design,
-            // An interleaved round starts all services of a group again.
-            starts: if design == Design::Sequence {
-                overrides.starts.unwrap_or(suite.starts)
-            } else {
-                Starts::Fresh
+            starts: match design {
+                Design::Sequence | Design::Interleaved { .. } => overrides.starts.unwrap_or(suite.starts),
+                Design::Duet | Design::Regression => Starts::Fresh,
             },
             no_errors: suite.no_errors,
             limits: suite.limits,

@@ -140,7 +140,11 @@ pub struct PlanOverrides {
 /// it, a large framework on a JVM four times as much.
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
 /// Approximate overhead of a window: its generator starts, connects, loads for a tenth of a second, and ends.
-const AROUND_A_WINDOW_NS: u64 = 200_000_000;
+const AROUND_A_WINDOW_NS: u64 = 150_000_000;
+/// Warm-up of a later start of a service, as a share of that of its first one.
+const LATER_START: f64 = 0.55;
+/// Warm-up under each further load of a start, as a share of that under its first one.
+const FURTHER_LOAD: f64 = 0.5;
 /// Approximate number of rates that a search tries: steps up, bisection, confirmation.
 const TRIES: u32 = 14;
 
@@ -255,13 +259,17 @@ impl Plan {
         &self.groups[entry.group]
     }
 
-    /// The approximate time of a trial: the middle of its warm-up range, the measurement, and the overhead.
-    pub fn expected_trial(&self, entry: &Entry) -> Duration {
+    /// The approximate time of a trial in this round: warm-up, measurement, and overhead.
+    pub fn expected_trial(&self, entry: &Entry, round: u32) -> Duration {
         let group = self.group_of(entry);
+        let trials = self.trials_of_start(entry);
         let warm_up = match group.warm_up {
-            WarmUpChoice::FixedNs(ns) => ns,
+            WarmUpChoice::FixedNs(ns) => ns as f64,
             WarmUpChoice::Steady { least_ns, most_ns } => {
-                entry.expected_warm_up_ns.clamp(least_ns, 2 * most_ns)
+                let first = entry.expected_warm_up_ns as f64;
+                let further = 1.0 + FURTHER_LOAD * f64::from(trials - 1);
+                let start = first * further * if round == 0 { 1.0 } else { LATER_START };
+                (start / f64::from(trials)).clamp(least_ns as f64, 2.0 * most_ns as f64)
             }
         };
         let searching = group.search.as_ref().map_or(0, |search| {
@@ -272,7 +280,7 @@ impl Plan {
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
             Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
-        Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)
+        Duration::from_nanos(warm_up as u64 + searching + measured) + AROUND_A_TRIAL / trials
     }
 
     /// The number of trials that the start of this entry serves.
@@ -284,12 +292,27 @@ impl Plan {
         })
     }
 
-    /// The approximate time of the run; at most its budget and one round.
+    /// The approximate time of a round. The first takes longest, since the first start of a service has to prove that it is warm.
+    pub fn expected_round(&self, round: u32) -> Duration {
+        let trials = self.entries.iter();
+        trials.map(|entry| self.expected_trial(entry, round)).sum()
+    }
+
+    /// The approximate time of the run: all rounds, or those that fit into its budget.
     pub fn expected(&self) -> Duration {
-        let round: Duration = self.entries.iter().map(|entry| self.expected_trial(entry)).sum();
-        let all = round * self.rounds;
-        self.budget_ns
-            .map_or(all, |budget| all.min(Duration::from_nanos(budget) + round))
+        let mut all = Duration::ZERO;
+        for round in 0..self.rounds {
+            let next = all + self.expected_round(round);
+            if round > 0
+                && self
+                    .budget_ns
+                    .is_some_and(|budget| next > Duration::from_nanos(budget))
+            {
+                break;
+            }
+            all = next;
+        }
+        all
     }
 }
 

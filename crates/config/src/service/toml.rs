@@ -72,8 +72,8 @@ pub(super) struct Keys {
     pub(super) env: Option<BTreeMap<String, String>>,
     /// Variables of the caller's environment that build and run inherit. They inherit few others.
     pub(super) pass: Option<Vec<Spanned<String>>>,
-    /// Beginnings of the names of the threads in which its runtime compiles, in addition to the known ones (HotSpot, .NET, V8,
-    /// JavaScriptCore). The service is warm when they are idle.
+    /// Beginnings of the names of the threads in which its runtime compiles, in addition to those of runtimes that prony knows. The
+    /// service is warm when they are idle.
     pub(super) compiler_threads: Option<Vec<String>>,
     /// The longest time until the service is ready. Default: 30 s, and 3 s for one that runs already.
     pub(super) start_timeout: Option<DurationText>,

@@ -3,22 +3,23 @@
 use super::Service;
 use std::time::Duration;
 
-/// Typical lengths by language, s: the light and the planned load of a hello-world service together, on one CPU.
+/// Typical lengths by language, s: the light and the planned load of the first start of a hello-world service together, on one CPU
+/// (measured: `research/warm-up.md`).
 const TYPICAL_S: [(&str, u64); 8] = [
-    ("C#", 12),
-    ("Clojure", 20),
-    ("F#", 12),
-    ("Java", 20),
-    ("JavaScript", 9),
-    ("Kotlin", 25),
-    ("Scala", 25),
-    ("TypeScript", 9),
+    ("C#", 20),
+    ("Clojure", 30),
+    ("F#", 20),
+    ("Java", 28),
+    ("JavaScript", 13),
+    ("Kotlin", 35),
+    ("Scala", 35),
+    ("TypeScript", 13),
 ];
 /// Of all other languages.
-const OTHERS_S: u64 = 5;
+const OTHERS_S: u64 = 9;
 
 impl Service {
-    /// The expected length of a warm-up that ends when the service is warm.
+    /// The expected length of a warm-up of its first start that ends when the service is warm.
     pub fn expected_warm_up(&self) -> Duration {
         let known = TYPICAL_S.iter().find(|(language, _)| *language == self.language);
         Duration::from_secs(known.map_or(OTHERS_S, |(_, seconds)| *seconds))

@@ -285,14 +285,9 @@ impl SuiteToml {
     /// Verifies what the schema cannot say, in all profiles.
     pub(super) fn verify(&self, source: &SourceFile) -> Result<(), ConfigError> {
         let mut faults = Faults::default();
-        let own = [(self.warm_up.as_ref(), self.starts.as_ref())];
-        let changed = self
-            .profile
-            .values()
-            .map(|profile| (profile.warm_up.as_ref(), profile.starts.as_ref()));
-        for (warm_up, starts) in own.into_iter().chain(changed) {
-            faults.keep(verified_warm_up(source, warm_up));
-            faults.keep(self.verified_starts(source, starts));
+        faults.keep(verified_warm_up(source, self.warm_up.as_ref()));
+        for change in self.profile.values() {
+            faults.keep(verified_warm_up(source, change.warm_up.as_ref()));
         }
         faults.keep(self.address.resolve(source));
         faults.keep(self.limits.resolve(source));
@@ -332,25 +327,6 @@ impl SuiteToml {
             faults.keep(verified_warm_up(source, change.warm_up.as_ref()));
             faults.keep(verified_load(source, change.load.as_ref()));
             faults.keep(verified_capacity(source, change.capacity.as_ref()));
-        }
-    }
-
-    fn verified_starts(
-        &self,
-        source: &SourceFile,
-        starts: Option<&Spanned<Starts>>,
-    ) -> Result<(), ConfigError> {
-        match starts {
-            Some(starts)
-                if *starts.get_ref() == Starts::Shared && self.design == Some(DesignToml::Interleaved) =>
-            {
-                Err(source.invalid_with(
-                    starts.span(),
-                    "`starts` is \"shared\", but an interleaved design starts all services of a group again",
-                    "remove `starts` or `design`",
-                ))
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -24,6 +24,8 @@ enum ColumnKind {
     Score(Metric),
     /// The value of the ranked metric over that of the first service.
     Ratio,
+    /// The rate that a further start sustains.
+    Sustained,
     /// Share of the compiler threads in the CPU time of the service while it was measured.
     CompilerShare,
 }
@@ -86,6 +88,19 @@ impl Columns {
         {
             first.insert(1, Column::plain(ColumnKind::Ratio));
         }
+        if group
+            .services
+            .iter()
+            .any(|row| row.summary.sustained_per_s.is_some())
+        {
+            first.insert(
+                1,
+                Column {
+                    what: ColumnKind::Sustained,
+                    unit: unit_of(group, rate),
+                },
+            );
+        }
         if group.confidence >= JMH && !group.is_open() {
             let score = Column {
                 what: ColumnKind::Score(rate),
@@ -135,6 +150,8 @@ impl Column {
         match (self.what, self.unit.symbol) {
             (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
             (ColumnKind::Ratio, _) => "ratio".to_owned(),
+            (ColumnKind::Sustained, "") => "sustains".to_owned(),
+            (ColumnKind::Sustained, symbol) => format!("sustains, {symbol}"),
             (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
             (ColumnKind::Of(metric), "") => head_of(metric).to_owned(),
             (ColumnKind::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
@@ -153,16 +170,12 @@ impl Column {
             ),
             ColumnKind::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
             ColumnKind::Ratio => {
-                let shown = |ratio: &Estimate| match ratio.low == ratio.high {
-                    // The first one, which is compared with itself.
-                    true => digits(ratio.point),
-                    false => estimated(ratio, Unit::NONE),
-                };
-                return row
-                    .summary
-                    .ratio_to_first
-                    .as_ref()
-                    .map_or_else(|| "–".to_owned(), shown);
+                let ratio = row.summary.ratio_to_first.as_ref();
+                return ratio.map_or_else(|| "–".to_owned(), shown_ratio);
+            }
+            ColumnKind::Sustained => {
+                let rate = row.summary.sustained_per_s.map(|rate| self.unit.show(rate));
+                return rate.unwrap_or_else(|| "–".to_owned());
             }
             ColumnKind::CompilerShare => {
                 return compiler_share(row).map_or_else(|| "–".to_owned(), |share| digits(100.0 * share));
@@ -173,6 +186,15 @@ impl Column {
             Some(shown) if row.summary.is_lower_bound(metric) => format!("≥ {shown}"),
             Some(shown) => shown,
         }
+    }
+}
+
+/// A ratio to the first service. That of the first one has no interval.
+fn shown_ratio(ratio: &Estimate) -> String {
+    if ratio.high > ratio.low {
+        estimated(ratio, Unit::NONE)
+    } else {
+        digits(ratio.point)
     }
 }
 

@@ -1,5 +1,5 @@
 //! All services of a group are started and warmed up, then loaded one after the other in short windows, in a random order, many
-//! times. A service that has no window is paused.
+//! times. A service that has no window is paused. With shared starts a start has a window for each load of its contract.
 //!
 //! The windows of one cycle are within seconds of each other: a change of the machine's state affects all services alike. The unit
 //! of every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
@@ -9,7 +9,7 @@ use crate::schedule::{
     Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
-use prony_config::{Plan, PlannedTrial};
+use prony_config::{Plan, PlannedTrial, Starts};
 use rand::seq::SliceRandom as _;
 use rand::{SeedableRng as _, rngs::SmallRng};
 use std::collections::{BTreeSet, VecDeque};
@@ -34,26 +34,29 @@ pub struct Interleaved<'a> {
 }
 
 impl Design for Interleaved<'_> {
-    /// The services of a group. Windows are compared within a cycle, so an interrupted group is repeated as a whole.
+    /// The services of a group, or of a contract if starts are shared. Windows are compared within a cycle, so an interrupted block
+    /// is repeated as a whole.
     fn next_block(&self, history: &History<'_>) -> Option<Block> {
-        let rounds = 0..self.plan.rounds;
-        let mut groups =
-            rounds.flat_map(|round| (0..self.plan.groups.len()).map(move |group| (round, group)));
-        groups.find_map(|(round, group)| {
-            let all = self.plan.round(round).into_iter();
-            let is_in = |planned: &PlannedTrial| {
-                self.plan.entries[planned.entry].group == group && history.takes_part(planned.entry)
+        (0..self.plan.rounds).find_map(|round| {
+            let starts = self.plan.starts(round);
+            let mut blocks = starts.chunk_by(|one, other| self.in_one_block(one, other));
+            let is_missing = |starts: &&[Vec<PlannedTrial>]| {
+                let mut trials = starts.iter().flatten();
+                trials.any(|planned| history.is_missing(planned))
             };
-            let trials: Vec<PlannedTrial> = all.filter(is_in).collect();
-            trials
-                .iter()
-                .any(|planned| history.is_missing(planned))
-                .then(|| Block {
-                    round,
-                    slots: trials.into_iter().map(start).collect(),
-                    steps: Vec::new(),
-                    on_failure: OnFailure::DropSlot,
-                })
+            let starts = blocks.find(is_missing)?.iter().map(|trials| {
+                let take_part = trials.iter().filter(|planned| history.takes_part(planned.entry));
+                take_part.copied().collect()
+            });
+            Some(Block {
+                round,
+                slots: starts
+                    .filter(|trials: &Vec<_>| !trials.is_empty())
+                    .map(start)
+                    .collect(),
+                steps: Vec::new(),
+                on_failure: OnFailure::DropSlot,
+            })
         })
     }
 
@@ -67,9 +70,21 @@ impl Design for Interleaved<'_> {
     }
 }
 
-fn start(planned: PlannedTrial) -> ServiceStart {
+impl Interleaved<'_> {
+    /// Whether two starts are up at the same time.
+    fn in_one_block(&self, one: &[PlannedTrial], other: &[PlannedTrial]) -> bool {
+        let group = |trials: &[PlannedTrial]| self.plan.entries[trials[0].entry].group;
+        let contract = |trials| &self.plan.groups[group(trials)].contract;
+        match self.plan.starts {
+            Starts::Fresh => group(one) == group(other),
+            Starts::Shared => contract(one) == contract(other),
+        }
+    }
+}
+
+fn start(trials: Vec<PlannedTrial>) -> ServiceStart {
     ServiceStart {
-        trials: vec![planned],
+        trials,
         placement: BlockPlacement::Interleaved,
     }
 }
@@ -204,29 +219,30 @@ impl<'a> BlockProgress<'a> {
             .wrapping_add(round.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    fn entering(&self, slot: Slot) -> [Step; 4] {
-        let entry = &self.design.plan.entries[self.planned(slot).entry];
-        let group = self.design.plan.group_of(entry);
-        let run = LoadRun {
-            // All windows together.
-            length: self.design.window * self.design.cycles,
-            window: None,
-            ..self.run(slot, None)
-        };
-        [
-            Step::Start(slot),
-            Step::Check(slot),
-            Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up)),
-            Step::Pause(slot),
-        ]
+    fn entering(&self, slot: Slot) -> Vec<Step> {
+        let mut steps = vec![Step::Start(slot), Step::Check(slot)];
+        steps.extend(self.trials(slot).iter().map(|planned| {
+            let group = self
+                .design
+                .plan
+                .group_of(&self.design.plan.entries[planned.entry]);
+            let run = LoadRun {
+                // All windows together.
+                length: self.design.window * self.design.cycles,
+                ..self.run(slot, planned, None)
+            };
+            Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up))
+        }));
+        steps.push(Step::Pause(slot));
+        steps
     }
 
-    fn planned(&self, slot: Slot) -> PlannedTrial {
-        self.block.slots[slot].trials[0]
+    /// The trials of a start.
+    fn trials(&self, slot: Slot) -> &'a [PlannedTrial] {
+        &self.block.slots[slot].trials
     }
 
-    fn run(&self, slot: Slot, window: Option<WindowPosition>) -> LoadRun {
-        let planned = self.planned(slot);
+    fn run(&self, slot: Slot, planned: &PlannedTrial, window: Option<WindowPosition>) -> LoadRun {
         LoadRun {
             slot,
             load: planned.entry,
@@ -248,28 +264,27 @@ impl<'a> BlockProgress<'a> {
             }
             return;
         }
-        let mut order: Vec<usize> = (0..self.up.len()).collect();
+        let mut order = self.up.clone();
         order.shuffle(&mut self.random);
-        for (place, index) in (0..).zip(order) {
-            let slot = self.up[index];
-            if self.failed.contains(&slot) {
-                continue;
-            }
-            let run = self.run(
-                slot,
-                Some(WindowPosition {
+        let mut places = 0..;
+        for slot in order.into_iter().filter(|slot| !self.failed.contains(slot)) {
+            let mut trials = self.trials(slot).to_vec();
+            trials.shuffle(&mut self.random);
+            self.queue.push_back(Step::Resume(slot));
+            for (planned, place) in trials.iter().zip(&mut places) {
+                let position = WindowPosition {
                     block: self.blocks,
                     // Cycle numbers are unique across blocks.
                     cycle: self.blocks * self.design.cycles + self.cycle,
                     place,
-                }),
-            );
-            self.queue.extend([
-                Step::Resume(slot),
-                Step::WarmUp(vec![run], WarmUp::Settle(RAMP)),
-                Step::Measure(vec![run]),
-                Step::Pause(slot),
-            ]);
+                };
+                let run = self.run(slot, planned, Some(position));
+                self.queue.extend([
+                    Step::WarmUp(vec![run], WarmUp::Settle(RAMP)),
+                    Step::Measure(vec![run]),
+                ]);
+            }
+            self.queue.push_back(Step::Pause(slot));
         }
         self.cycle += 1;
     }
@@ -333,6 +348,31 @@ mod tests {
             steps(&design, &block, None, &mut good),
             "the seed decides the order"
         );
+    }
+
+    #[test]
+    fn a_shared_start_has_a_window_for_each_load() {
+        let plan = Plan {
+            starts: Starts::Shared,
+            ..plan(&["a", "b"], &[1, 2], 2)
+        };
+        let design = design(&plan, 2);
+        let block = design.next_block(&history(&plan)).expect("a contract");
+        assert_eq!(block.slots.len(), 2);
+        let taken = steps(&design, &block, None, &mut good);
+        let enters = "start 0, check 0, warm 0, warm 0, pause 0";
+        assert!(words(&taken).starts_with(enters), "{}", words(&taken));
+        assert_eq!(of(&taken, "stop"), [0, 1]);
+        let windows = taken.iter().filter_map(|step| match step {
+            Step::Measure(runs) => Some((runs[0].window.expect("a window").cycle, runs[0].load)),
+            _ => None,
+        });
+        let mut windows: Vec<(u32, usize)> = windows.collect();
+        windows.sort_unstable();
+        let each: Vec<(u32, usize)> = (0..2)
+            .flat_map(|cycle| (0..4).map(move |load| (cycle, load)))
+            .collect();
+        assert_eq!(windows, each);
     }
 
     #[test]

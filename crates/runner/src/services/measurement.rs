@@ -102,6 +102,9 @@ impl TrialFacts<'_> {
             joined.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "no window was measured"))?;
         let mut measurement = self.single(joined, None)?;
         measurement.service = Resources::join(&service);
+        if self.is_later {
+            measurement.service.forget_memory();
+        }
         measurement.backing_services = BackingUsage::join(&backing_services);
         add_contradictions(&mut measurement);
         let bound = backing_service_bound(&measurement, &self.placement.placement);
@@ -141,6 +144,7 @@ fn window_record(window: &MeasuredWindow) -> InterleavedWindow {
         completed: recording.replies(),
         valid: recording.valid_replies(),
         cpu_ns: usage.service_cpu_ns(),
+        context_switches: usage.context_switches(),
         other_cpu_ns: usage.other_cpu_ns(),
         steal_ns: usage.steal_ns(),
         response_time_ns_p50: times.map(|times| times.p50),

@@ -146,7 +146,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 if let Some(light) = self.slots[number].light_load.take() {
                     warmed.steadiness = warmed.steadiness.after_light_load(&light);
                 }
-                self.slots[number].warmed = Some(warmed);
+                if let Some(run) = runs.iter().find(|run| run.slot == number) {
+                    self.slots[number].warmed.insert(run.load, warmed);
+                }
             }
         }
         Outcome::Warm(warmths)
@@ -248,7 +250,6 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                         usage::begin(subject, &mut *load.loading).map_err(at)?;
                         let watch = watches.remove(&number).expect("invariant: its own key");
                         warmed.insert(number, watch.finish());
-                        continue;
                     }
                     Some(Event::Recording { .. } | Event::Part { .. }) => {
                         let text = "the generator ended before the measurement began";
@@ -288,7 +289,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             if let Err(failure) = self.slots[run.slot].add_window(&run, (recording, usage), self.run.plan) {
                 return Ok(self.fail(run.slot, failure));
             }
-            if let Some(record) = self.slots[run.slot].provisional(&self.run.context) {
+            if let Purpose::Record(number) = run.purpose
+                && let Some(record) = self.slots[run.slot].provisional(number, &self.run.context)
+            {
                 self.journal.provisional(&record)?;
             }
         }
@@ -464,7 +467,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     /// Removes a service from the block after a failed step.
     fn fail(&mut self, number: Slot, failure: Failure) -> Outcome {
         self.is_over |= failure.is_interrupted() || self.block.on_failure == OnFailure::EndBlock;
-        self.slots[number].fail(failure);
+        self.slots[number].fail(failure, self.block.on_failure);
         self.show_ended(number);
         Outcome::Failed(vec![number])
     }
@@ -486,7 +489,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let pending = self.history.pending_from(planned.number);
         let lengths = pending
             .iter()
-            .map(|trial| plan.expected_trial(&plan.entries[trial.entry]));
+            .map(|trial| plan.expected_trial(&plan.entries[trial.entry], trial.round));
         self.journal.progress(Progress::Begins {
             number: planned.number + 1,
             of: plan.len(),

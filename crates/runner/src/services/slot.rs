@@ -7,7 +7,7 @@ use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during
 use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
-use crate::schedule::{BlockPlacement, LoadId, LoadRun, Purpose, ServiceStart, Slot};
+use crate::schedule::{BlockPlacement, LoadId, LoadRun, OnFailure, Purpose, ServiceStart, Slot};
 use crate::start::{self, PORTS, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
@@ -20,7 +20,7 @@ use prony_records::{
     Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, Steadiness,
     TrialRecord, TrialStage, Warning, WarningKind,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 /// One service of a block.
@@ -30,8 +30,8 @@ pub(super) struct ServiceSlot<'a> {
     /// `None` if it was not started, has failed or was stopped.
     pub(super) ready: Option<ReadyService>,
     pub(super) load: Option<MonitoredLoad>,
-    /// Its last warm-up.
-    pub(super) warmed: Option<WarmUpResult>,
+    /// The last warm-up under each load.
+    pub(super) warmed: BTreeMap<LoadId, WarmUpResult>,
     /// Loads whose light load has warmed this start.
     pub(super) light: BTreeSet<LoadId>,
     /// The light load of the next warm-up.
@@ -85,7 +85,7 @@ impl<'a> ServiceSlot<'a> {
             trials,
             ready: None,
             load: None,
-            warmed: None,
+            warmed: BTreeMap::new(),
             light: BTreeSet::new(),
             light_load: None,
             answers: Vec::new(),
@@ -339,39 +339,44 @@ impl<'a> ServiceSlot<'a> {
         if let Some(fault) = ready.subject.backing_services.fault() {
             return Err(Failure::backing_service(TrialStage::Measure, fault));
         }
-        let windows = std::mem::take(&mut self.trials[index].windows);
-        let ready = self.ready.as_ref().expect("invariant: the service is up");
-        let mut measurement = self.facts(ready).measurement(windows, context)?;
-        measurement.warnings.append(&mut self.trials[index].warnings);
-        let ready = self.ready.as_mut().expect("invariant: the service is up");
-        judge_during(
-            &ready.subject.backing_services,
-            trial.contract,
-            &measurement.backing_services,
-        )?;
         if let Some(ending) = ready.subject.service.ended() {
             let text = format!("the service {ending} under the load");
             return Err(Failure::service_ended(TrialStage::Measure, &ending, text));
         }
-        self.end_trial(index, Ok(measurement));
+        // Interleaved trials of a shared start end together.
+        while let Some(index) = self.measured_trial() {
+            let windows = self.trials[index].windows.clone();
+            let ready = self.ready.as_ref().expect("invariant: the service is up");
+            let mut measurement = self.facts(index, ready).measurement(windows, context)?;
+            measurement.warnings.append(&mut self.trials[index].warnings);
+            judge_during(
+                &ready.subject.backing_services,
+                trial.contract,
+                &measurement.backing_services,
+            )?;
+            self.end_trial(index, Ok(measurement));
+        }
         Ok(())
     }
 
-    fn facts<'b>(&'b self, ready: &'b ReadyService) -> TrialFacts<'b> {
+    fn facts<'b>(&'b self, index: usize, ready: &'b ReadyService) -> TrialFacts<'b> {
+        let mut earlier = self.trials[..index].iter();
         TrialFacts {
             ready,
             placement: &self.placement,
-            warmed: self.warmed.as_ref(),
+            warmed: self.warmed.get(&self.trials[index].planned.entry),
             is_shared: self.trials.len() > 1,
-            is_later: self.trials.iter().any(SlotTrial::is_measured),
+            is_later: earlier.any(|one| one.is_measured() || !one.windows.is_empty()),
         }
     }
 
-    /// The record of the measured trial with its windows up to now.
-    pub(super) fn provisional(&self, context: &RunContext<'_>) -> Option<TrialRecord> {
-        let one = &self.trials[self.measured_trial()?];
+    /// The record of an open trial with its windows up to now.
+    pub(super) fn provisional(&self, number: TrialId, context: &RunContext<'_>) -> Option<TrialRecord> {
+        let mut trials = self.trials.iter();
+        let index = trials.position(|one| one.planned.number == number && one.is_open())?;
+        let one = &self.trials[index];
         let trial = one.parts.as_ref().ok()?;
-        let facts = self.facts(self.ready.as_ref()?);
+        let facts = self.facts(index, self.ready.as_ref()?);
         // Windows that cannot be joined are reported when the trial is complete.
         let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
         let text = "prony was killed before this service was checked again and stopped";
@@ -390,6 +395,7 @@ impl<'a> ServiceSlot<'a> {
     fn end_trial(&mut self, index: usize, result: Result<Measurement, Exclusion>) {
         let start = self.shared_start();
         let one = &mut self.trials[index];
+        one.windows = Vec::new();
         if let Ok(trial) = &one.parts {
             let record = trial::record(trial.plan, one.planned, one.began, result);
             let start = start.filter(|_| trial.plan.starts == Starts::Shared);
@@ -408,28 +414,27 @@ impl<'a> ServiceSlot<'a> {
     }
 
     /// Ends the service after a failed step. A failure before any load applies to all of its trials; a failure under a load applies to
-    /// that trial.
-    pub(super) fn fail(&mut self, failure: Failure) {
-        self.load = None;
+    /// that trial, or to all if the block goes on without the service.
+    pub(super) fn fail(&mut self, failure: Failure, on_failure: OnFailure) {
+        let loaded = self.load.take().map(|load| load.run.load);
         self.has_failed = true;
         let is_interrupted = failure.is_interrupted();
         let excluded = match self.ready.take() {
             Some(ready) => ready.end_after(failure),
             None => failure.with_log(Vec::new()),
         };
-        let Some(index) = self
-            .trials
-            .iter()
-            .position(SlotTrial::is_open)
-            .filter(|_| !is_interrupted)
-        else {
+        let mut open = (0..self.trials.len()).filter(|&index| self.trials[index].is_open());
+        let Some(first) = open.next().filter(|_| !is_interrupted) else {
             return;
         };
-        let is_of_all = excluded.fault == Fault::Service
-            && matches!(excluded.stage, TrialStage::Start | TrialStage::Check);
+        let is_loaded = |&index: &usize| loaded == Some(self.trials[index].planned.entry);
+        let index = open.find(is_loaded).unwrap_or(first);
+        let is_of_all = on_failure == OnFailure::DropSlot
+            || excluded.fault == Fault::Service
+                && matches!(excluded.stage, TrialStage::Start | TrialStage::Check);
         let rest = Exclusion {
             reason: format!(
-                "not tried after the failure of its start under `{}`: {}",
+                "its start failed under `{}`: {}",
                 self.trials[index].workload(),
                 excluded.reason
             ),

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Minimum number of rounds before a run may stop for precision.
 const FEWEST_ROUNDS: u32 = 5;
+/// Rounds before settled services are left out.
+const FEWEST_FOR_LEAVING_OUT: u32 = 3;
 /// Interval at which the progress is stored.
 const STORE_EVERY: Duration = Duration::from_millis(500);
 /// How long a trial that could not be stored is kept for another attempt, and the pause between two.
@@ -257,14 +259,18 @@ impl<'a> RunObserver<'a> {
         let rule = StopRule {
             precision: self.plan.precision,
             fewest_rounds: FEWEST_ROUNDS,
+            fewest_for_leaving_out: FEWEST_FOR_LEAVING_OUT,
             most_rounds: self.plan.rounds,
             budget_s: self.plan.budget_ns.map(|ns| ns as f64 / 1e9),
         };
         let spent_s = self.spent().as_secs_f64();
+        // In proportion to what was expected: later rounds are shorter than the first one.
+        let expected_s = |round| self.plan.expected_round(round).as_secs_f64();
+        let so_far: f64 = (0..=round).map(expected_s).sum();
         let progress = RunProgress {
             rounds: round + 1,
             spent_s,
-            next_round_s: spent_s / f64::from(round + 1),
+            next_round_s: spent_s * expected_s(round + 1) / so_far,
         };
         Ok(match next_round(&found.groups, &rule, &progress) {
             Decision::All => NextRound::All,

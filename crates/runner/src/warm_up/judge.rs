@@ -10,9 +10,11 @@ use std::time::Duration;
 const IDLE: f64 = 0.03;
 /// For this long.
 const QUIET_S: f64 = 3.0;
+/// In later starts, which repeat what the first one has shown.
+const QUIET_AGAIN_S: f64 = 1.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
-/// A share that fell by less within [`QUIET_S`] has stopped falling: the threads collect garbage.
+/// A share that fell by less within that time has stopped falling: the threads collect garbage.
 const FALLS: f64 = 0.2;
 /// While it is measured, a service whose compiler threads collect garbage may have this many times its settled share.
 const MORE_GARBAGE: f64 = 1.5;
@@ -134,12 +136,19 @@ impl PhaseJudge {
 
     /// The share of the compiler threads over the last seconds; `None`: there are none, or there was too little CPU time.
     pub(crate) fn settled_share(&self) -> Option<f64> {
-        share(self.last(QUIET_S)?)
+        share(self.last(self.quiet_s())?)
     }
 
     /// CPU time that the service used so far, ns.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.slices.iter().filter_map(|slice| slice.cpu_ns).sum()
+    }
+
+    const fn quiet_s(&self) -> f64 {
+        match self.known_s {
+            Some(_) => QUIET_AGAIN_S,
+            None => QUIET_S,
+        }
     }
 
     fn wall_s(&self) -> f64 {
@@ -161,7 +170,7 @@ impl PhaseJudge {
         if self.slices.iter().all(|slice| slice.compiler_ns.is_none()) {
             return self.wall_s() >= NO_COMPILER_S;
         }
-        let Some(last) = self.last(QUIET_S) else {
+        let Some(last) = self.last(self.quiet_s()) else {
             return false;
         };
         let is_idle = share(last).is_some_and(|share| share < IDLE);

@@ -3,7 +3,7 @@ use super::*;
 const LIMITS: Limits = Limits {
     least: Duration::from_secs(1),
     wall: Duration::from_secs(90),
-    cpu: Duration::from_secs(60),
+    cpu: Duration::from_mins(1),
 };
 const SLICE_S: f64 = 0.3;
 

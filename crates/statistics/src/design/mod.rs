@@ -5,8 +5,8 @@ mod matrix;
 mod moderated;
 
 pub(crate) use additive::{Additive, Cells};
-pub(crate) use moderated::means;
 pub(crate) use moderated::{Variance, of_residuals};
+pub(crate) use moderated::{means, prediction_bounds};
 
 /// For each service, its values with the number of their round.
 pub(crate) type Table = Vec<Vec<(u32, f64)>>;

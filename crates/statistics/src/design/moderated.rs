@@ -2,7 +2,7 @@
 
 use super::{Additive, Cells, Table, values};
 use crate::Estimate;
-use crate::distribution::{digamma, trigamma, trigamma_inverse};
+use crate::distribution::{digamma, student_two_sided, trigamma, trigamma_inverse};
 use crate::interval::{around, mean, squares};
 
 /// Floor for the variances, as a share of their mean, while their spread is estimated: a variance of zero is a coincidence of few
@@ -153,6 +153,20 @@ pub(crate) fn means(table: &Table, confidence: f64) -> Vec<Option<(Estimate, f64
         .collect()
 }
 
+/// For each service the value that a further trial stays above with this confidence, on the log scale: m − t · s̃ · √(1 + 1/n), with the
+/// one-sided quantile of Student's t. `None` for a service with fewer than two trials.
+pub(crate) fn prediction_bounds(table: &Table, confidence: f64) -> Vec<Option<f64>> {
+    let two_sided = 2.0 * confidence - 1.0;
+    let bound = |row: &Vec<(u32, f64)>, (estimate, freedom): (Estimate, f64)| {
+        let count = row.len() as f64;
+        let of_mean = (estimate.high - estimate.low) / 2.0 / student_two_sided(two_sided, freedom);
+        let error = of_mean * (count + 1.0).sqrt();
+        around(estimate.point, error, freedom, two_sided).low
+    };
+    let found = table.iter().zip(means(table, two_sided));
+    found.map(|(row, mean)| Some(bound(row, mean?))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +198,18 @@ mod tests {
         assert!(value(0) > 0.01 && value(0) < value(3), "{found:?}");
         assert!(value(3) > 0.5 * 4.0, "{found:?}");
         assert!(found[0].expect("three trials").freedom <= 2.0 + 1.5);
+    }
+
+    #[test]
+    fn a_further_trial_stays_above_its_bound() {
+        // One service: 2 − t(0.95, 2) · 1 · √(4/3).
+        let found = prediction_bounds(&rows(&[&[1.0, 2.0, 3.0], &[1.0]]), 0.95);
+        let bound = found[0].expect("three trials");
+        assert!(
+            (bound - (2.0 - 2.920 * (4.0_f64 / 3.0).sqrt())).abs() < 0.01,
+            "{bound}"
+        );
+        assert_eq!(found[1], None);
     }
 
     #[test]

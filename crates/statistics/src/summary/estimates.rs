@@ -3,7 +3,7 @@
 use super::Options;
 use super::interleaved;
 use super::sample::ServiceSample;
-use crate::design::{Table, means, values};
+use crate::design::{self, Table, means, values};
 use crate::interval;
 use crate::{
     Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
@@ -55,6 +55,12 @@ pub(crate) fn logarithms(table: &Table) -> Table {
         .iter()
         .map(|row| if usable(row) { logs(row) } else { Vec::new() });
     rows.collect()
+}
+
+/// For each service the value that a further trial stays above with this confidence.
+pub(crate) fn prediction_bounds(table: &Table, confidence: f64) -> Vec<Option<f64>> {
+    let bounds = design::prediction_bounds(&logarithms(table), confidence).into_iter();
+    bounds.map(|bound| bound.map(f64::exp)).collect()
 }
 
 /// The metric of each service; `None` if no trial has it.

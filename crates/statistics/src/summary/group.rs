@@ -50,6 +50,12 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     {
         rows[index].ratio_to_first = Some(ratio);
     }
+    if is_capacity(group) {
+        let bounds = estimates::prediction_bounds(&table, options.confidence);
+        for (row, bound) in rows.iter_mut().zip(bounds) {
+            row.sustained_per_s = bound.filter(|_| row.excluded.is_none());
+        }
+    }
     let rounds: BTreeSet<u32> = services
         .iter()
         .flat_map(|service| service.measured.iter().map(|&(round, _)| round))
@@ -79,7 +85,7 @@ fn usual_metric(group: &GroupSample<'_>) -> Metric {
     if measured.clone().any(|(_, measured)| took_turns(measured)) {
         // CPU time per request is affected least by other users of the machine.
         Metric::CpuNsPerRequest
-    } else if group.first.load["kind"] == "capacity" {
+    } else if is_capacity(group) {
         // Each service was offered the highest rate that it sustains.
         Metric::GoodputPerS
     } else if is_open(&group.first.load) {
@@ -89,6 +95,10 @@ fn usual_metric(group: &GroupSample<'_>) -> Metric {
     } else {
         Metric::GoodputPerS
     }
+}
+
+fn is_capacity(group: &GroupSample<'_>) -> bool {
+    group.first.load["kind"] == "capacity"
 }
 
 /// Percentiles of the response time, highest first.

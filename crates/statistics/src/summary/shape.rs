@@ -101,6 +101,10 @@ pub struct ServiceSummary {
     /// speed cancels. Absent without a rank or with fewer than two rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_first: Option<Estimate>,
+    /// Capacity only: the rate that a further start sustains with the confidence of the group, per second (the lower bound of a
+    /// prediction interval).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained_per_s: Option<f64>,
     /// `service/variant` of the services that are not proven to differ from this one.
     pub tied_with: Vec<String>,
     /// Estimates by metric.
