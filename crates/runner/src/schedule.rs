@@ -176,7 +176,7 @@ pub struct StepResult {
 
 /// How a service warmed up under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Warmth {
+pub struct WarmUpOutcome {
     pub classification: Classification,
     /// Whether its runtime compiles it while it runs.
     pub compiles: bool,
@@ -188,7 +188,7 @@ pub enum Outcome {
     /// It was performed.
     Done,
     /// The loads have warmed up, in the order of the runs.
-    Warm(Vec<Warmth>),
+    Warm(Vec<WarmUpOutcome>),
     /// The recordings of the runs, in their order.
     Measured(Vec<Recording>),
     /// The service is paused.

@@ -116,8 +116,8 @@ pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec
     (Adjustment::Bonferroni, found.collect())
 }
 
-/// The difference of each service to the first one, with an interval of its own: not adjusted for the number of services, as the
-/// intervals of single values are not. Empty if no model can be fitted. The first has a difference of exactly 0.
+/// The difference of each service to the first one. Each interval holds on its own, like those of single values: it is not adjusted for
+/// the number of services. Empty if no model can be fitted. The first has a difference of exactly 0.
 pub(crate) fn differences_to_first(logs: &Table, confidence: f64) -> Vec<Estimate> {
     let to_first = raw_differences(logs).into_iter().filter(|raw| raw.left == 0);
     let mut found: Vec<Estimate> = to_first

@@ -141,9 +141,9 @@ pub struct PlanOverrides {
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
 /// Approximate overhead of a window: its generator starts, connects, loads for a tenth of a second, and ends.
 const AROUND_A_WINDOW_NS: u64 = 150_000_000;
-/// Warm-up of a later start of a service, as a share of that of its first one.
+/// How long later starts warm up, relative to the first start.
 const LATER_START: f64 = 0.55;
-/// Warm-up under each further load of a start, as a share of that under its first one.
+/// How long a start warms up under each further load, relative to its first load.
 const FURTHER_LOAD: f64 = 0.5;
 /// Approximate number of rates that a search tries: steps up, bisection, confirmation.
 const TRIES: u32 = 14;

@@ -170,10 +170,6 @@ fn limits_addresses_and_designs() {
             "2:10-16 `design` is \"duet\" / known are interleaved, sequence",
         ),
         (
-            "design = \"interleaved\"\nstarts = \"shared\"",
-            "3:10-18 `starts` is \"shared\", but an interleaved design starts all services of a group again / remove `starts` or `design`",
-        ),
-        (
             "interleaved = { cycles = 0 }",
             "2:26-27 `cycles` is 0: give at least 1",
         ),

@@ -61,8 +61,10 @@ fn a_study_in_quick_has_time_for_its_rounds_within_150_minutes() {
         let budget = quick.budget_ns.take().map(Duration::from_nanos);
         let expected = quick.expected();
         assert!(expected <= Duration::from_mins(150), "{name}: {expected:?}");
+        // `make bench` has ten minutes, for four or five rounds.
+        let is_bounded = ["quick", "smoke"].contains(&name.as_str());
         assert!(
-            name == "smoke" || budget.is_some_and(|budget| expected <= budget),
+            is_bounded || budget.is_some_and(|budget| expected <= budget),
             "{name}: {expected:?} in {budget:?}"
         );
     }

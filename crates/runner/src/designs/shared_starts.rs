@@ -7,7 +7,7 @@ use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
 use crate::schedule::{
     Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Step, StepResult,
-    WarmUp, Warmth,
+    WarmUp, WarmUpOutcome,
 };
 use prony_config::{Plan, PlannedTrial};
 use prony_records::Classification;
@@ -67,8 +67,9 @@ fn after(block: &Block, at: usize, result: &StepResult) -> usize {
 
 /// Whether a service is warm, and does not compile.
 fn is_native(outcome: &Outcome) -> bool {
-    let settled = |warmth: &Warmth| warmth.classification == Classification::Settled && !warmth.compiles;
-    matches!(outcome, Outcome::Warm(warmths) if warmths.iter().all(settled))
+    let settled =
+        |outcome: &WarmUpOutcome| outcome.classification == Classification::Settled && !outcome.compiles;
+    matches!(outcome, Outcome::Warm(outcomes) if outcomes.iter().all(settled))
 }
 
 fn is_probe(step: &Step) -> bool {
@@ -151,7 +152,7 @@ mod tests {
         let design = SharedStarts { plan: &plan };
         let block = design.next_block(&history(&plan)).expect("a start");
         let mut flat = |step: &Step| match step {
-            Step::WarmUp(..) => Outcome::Warm(vec![Warmth {
+            Step::WarmUp(..) => Outcome::Warm(vec![WarmUpOutcome {
                 classification: Classification::Settled,
                 compiles: false,
             }]),

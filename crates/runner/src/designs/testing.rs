@@ -1,7 +1,7 @@
 //! Helpers for tests of designs, which are pure functions from results to steps.
 
 use crate::history::{Attempt, History};
-use crate::schedule::{Block, Design, Outcome, Step, StepResult, Warmth};
+use crate::schedule::{Block, Design, Outcome, Step, StepResult, WarmUpOutcome};
 use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
@@ -88,7 +88,7 @@ pub(super) fn recording(due: u64, valid: u64) -> Recording {
 pub(super) fn good(step: &Step) -> Outcome {
     match step {
         Step::WarmUp(runs, _) => {
-            let warm = Warmth {
+            let warm = WarmUpOutcome {
                 classification: Classification::Settled,
                 compiles: true,
             };

@@ -8,7 +8,7 @@ use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
 use crate::job::job;
 use crate::load_monitor::{LoadMonitor, MonitoredLoad};
-use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, Warmth};
+use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, WarmUpOutcome};
 use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
 use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
@@ -120,7 +120,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 }
             }
         }
-        // Data of backing services is that of the seed when the measurement begins, so that all services start from equal data.
+        // All services are measured from equal data: the measurement begins with that of the seed.
         let is_reset = runs.iter().any(|run| self.slots[run.slot].has_backing_services());
         let warmed = match self.load_until(&runs, (until, !is_reset && !matches!(until, WarmUp::Settle(_)))) {
             Ok(warmed) => warmed,
@@ -136,11 +136,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         {
             return outcome;
         }
-        let warmth = |run: &LoadRun| Warmth {
+        let outcome = |run: &LoadRun| WarmUpOutcome {
             classification: warmed[&run.slot].steadiness.classification,
             compiles: warmed[&run.slot].compiler.is_some(),
         };
-        let warmths = runs.iter().map(warmth).collect();
+        let outcomes = runs.iter().map(outcome).collect();
         if !matches!(until, WarmUp::Settle(_)) {
             for (number, mut warmed) in warmed {
                 if let Some(light) = self.slots[number].light_load.take() {
@@ -151,7 +151,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 }
             }
         }
-        Outcome::Warm(warmths)
+        Outcome::Warm(outcomes)
     }
 
     /// Loads until this phase is over. The error is the outcome of the step.

@@ -193,7 +193,7 @@ impl PhaseJudge {
         }
     }
 
-    /// The time from which on the cost of a request was stable, s: the begin of the longest series of slices up to now over which it
+    /// The time from which on the cost of a request was stable, s: the start of the longest series of slices up to now over which it
     /// changes by less than [`STABLE`] in the length of the measurement. This is an equivalence test, not the failure of a test to find
     /// a change. `None`: not shown.
     fn stable_since(&self) -> Option<f64> {

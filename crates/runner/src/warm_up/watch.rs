@@ -9,7 +9,7 @@ use prony_host::{CompilerKind, HostError, Process};
 use prony_records::{Classification, Interval, Steadiness, TrialStage};
 use std::time::{Duration, Instant};
 
-/// The shortest slice, s. It ends with an interval of the generator, so that replies and CPU time are of the same time.
+/// The shortest slice, s. Slices end with intervals of the generator: replies and CPU time are of the same time.
 const SLICE_S: f64 = 0.25;
 
 /// The result of a warm-up.

@@ -6,15 +6,21 @@ use std::net::TcpStream;
 
 pub(crate) struct Cache {
     address: String,
+    user: String,
+    password: String,
     /// What the names of its keys begin with.
     prefix: String,
 }
 
 impl Cache {
     pub(crate) fn at(url: &str, prefix: &str) -> Self {
-        let address = url.trim_start_matches("redis://").split('/').next();
+        let server = url.trim_start_matches("redis://").split('/').next();
+        let (login, address) = server.and_then(|server| server.split_once('@')).expect("a login");
+        let (user, password) = login.split_once(':').expect("a password");
         Self {
-            address: address.unwrap_or_default().to_owned(),
+            address: address.to_owned(),
+            user: user.to_owned(),
+            password: password.to_owned(),
             prefix: prefix.to_owned(),
         }
     }
@@ -43,13 +49,19 @@ impl Cache {
 
     /// The text that comes back, where one does.
     fn ask(&self, words: &[&str]) -> Option<String> {
-        let mut asked = format!("*{}\r\n", words.len());
-        for word in words {
-            let _ = write!(asked, "${}\r\n{word}\r\n", word.len());
+        let mut asked = String::new();
+        for command in [&["AUTH", &self.user, &self.password], words] {
+            let _ = write!(asked, "*{}\r\n", command.len());
+            for word in command {
+                let _ = write!(asked, "${}\r\n{word}\r\n", word.len());
+            }
         }
         let mut stream = TcpStream::connect(&self.address).expect("Redis listens");
         stream.write_all(asked.as_bytes()).expect("Redis reads");
         let (mut reader, mut line) = (BufReader::new(stream), String::new());
+        reader.read_line(&mut line).expect("Redis answers");
+        assert_eq!(line, "+OK\r\n", "the password of {}", self.address);
+        line.clear();
         reader.read_line(&mut line).expect("Redis answers");
         assert!(!line.starts_with('-'), "Redis refuses {words:?}: {line}");
         let length = line.strip_prefix('$')?.trim_end().parse().ok()?;

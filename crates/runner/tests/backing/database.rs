@@ -1,5 +1,7 @@
 //! A pool of connections for servers whose threads wait.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -20,9 +22,27 @@ pub(crate) struct Database {
     places: Semaphore,
 }
 
+/// The working folder of the server that listens at this port, which is its data folder.
+fn data_folder(port: u16) -> PathBuf {
+    let option = format!("\0-p\0{port}\0");
+    let mut processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let server = processes.find(|process| {
+        let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command);
+        command.contains("postgres\0") && command.contains(&option)
+    });
+    server.expect("the server").path().join("cwd")
+}
+
 impl Database {
+    /// The database `prony` of the server with this URL, over the socket in its data folder: over TCP it accepts no other database.
     pub(crate) fn at(url: &str) -> Self {
-        Self::of(url.parse().expect("a URL"))
+        let over_tcp: Config = url.parse().expect("a URL");
+        let port = over_tcp.get_ports()[0];
+        let mut config = Config::new();
+        config.host_path(data_folder(port)).port(port);
+        config.user("prony").dbname("prony");
+        Self::of(config)
     }
 
     fn of(config: Config) -> Self {
@@ -61,7 +81,7 @@ impl Database {
     /// Does what statements say.
     pub(crate) fn order(&self, statements: &str) {
         let done = self.run(async |client| client.batch_execute(statements).await);
-        done.unwrap_or_else(|error| panic!("{statements}: {error}"));
+        done.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
     }
 
     async fn connect(&self) -> Result<Client, Error> {
