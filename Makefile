@@ -21,7 +21,7 @@ build: setup ## build prony
 bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	@scripts/bench
 
-studies: build ## repeat every study in `quick` and export the measurements into results/ (about four hours)
+studies: build ## repeat every study in `quick` and export the measurements into results/ (about nine hours)
 	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do cargo xtask study $$study || exit; done
 
 study: ## one study: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
