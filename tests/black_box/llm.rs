@@ -211,12 +211,19 @@ fn a_wrong_key_and_a_wrong_model_are_reported(url: &str) {
 
 fn a_capacity_is_searched(url: &str) {
     let url = format!("{url}/v1");
-    let search = ["--objective", "ttft<30s,tpot<30s", "--start", "2", "--limit", "4"];
+    let search = [
+        "--objective",
+        "ttft<30s,tpot<30s",
+        "--start",
+        "20",
+        "--limit",
+        "40",
+    ];
     let more = ["--model", "tiny", "-d", "1s", "--json"];
     let ended = prony(&[&["capacity", &url, "--llm"], &search[..], &more].concat(), KEY);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let found = ended.json();
-    assert_eq!(found["capacity_per_s"].as_f64(), Some(4.0), "{found}");
+    assert_eq!(found["capacity_per_s"].as_f64(), Some(40.0), "{found}");
     let curve = found["curve"].as_array().expect("a curve");
     let has_good = |point: &Value| point["llm"]["good"]["answers"].as_u64() > Some(0);
     assert!(curve.iter().all(has_good), "{found}");

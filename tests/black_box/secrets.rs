@@ -207,13 +207,15 @@ fn a_url_with_a_password_is_called_and_checked_and_not_shown() {
         "capacity",
         &url,
         "--objective",
-        "p99<1s",
+        "p50<1s",
         "--limit",
-        "50",
+        "200",
         "--start",
-        "50",
+        "200",
         "-d",
         "200ms",
+        "--confirm",
+        "1s",
     ];
     is_clean(&checkout.prony(&[&capacity[..], &["--json"]].concat()));
     let refused = checkout.prony(&["load", &format!("ftp://me:{PASSWORD}@127.0.0.1/")]);

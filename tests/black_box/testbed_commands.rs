@@ -25,9 +25,11 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
     ];
     let more = [
         "--start",
-        "40",
+        "200",
         "--limit",
-        "60",
+        "300",
+        "--confirm",
+        "1s",
         "--precision",
         "50%",
         "-c",

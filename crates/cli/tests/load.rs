@@ -238,28 +238,31 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
             "-d",
             "200ms",
             "--start",
-            "10",
+            "100",
+            "--confirm",
+            "1s",
             "--json",
             "--objective",
         ];
         prony(&[&all, more].concat())
     };
-    let found = search(&["p99<1h", "--limit", "20"]);
+    let found = search(&["p50<1h", "--limit", "200"]);
     assert_eq!(found.status.code(), Some(0), "{}", stderr_of(&found));
     let found = json_of(&found);
     assert_eq!(
         (found["capacity_per_s"].as_f64(), found["limit_reached"].as_bool()),
-        (Some(20.0), Some(true))
+        (Some(200.0), Some(true))
     );
-    // 10, 20, 20 twice more to confirm it, and the measurement of 20: rates that even a busy machine can hold.
-    assert_eq!(found["curve"].as_array().map(Vec::len), Some(5), "{found}");
-    let none = search(&["p50<1ns"]);
-    assert_eq!(none.status.code(), Some(3));
-    let none = json_of(&none);
-    assert!(none["capacity_per_s"].is_null());
-    assert_eq!(none["verdict"], "none", "{none}");
-    let headline = none["headline"].as_str().unwrap_or_default();
-    assert!(headline.starts_with("NONE: even 1.00/s missed: p50 "), "{none}");
+    // A short look, 100, 200, and the measurement of 200: rates that even a busy machine can hold.
+    assert_eq!(found["curve"].as_array().map(Vec::len), Some(4), "{found}");
+    let unknown = search(&["p99<1h", "--limit", "10"]);
+    assert_eq!(unknown.status.code(), Some(3));
+    let unknown = json_of(&unknown);
+    assert!(unknown["capacity_per_s"].is_null());
+    assert_eq!(unknown["verdict"], "inconclusive", "{unknown}");
+    let headline = unknown["headline"].as_str().unwrap_or_default();
+    let few = "INCONCLUSIVE: at 10.0/s a minute has too few requests to judge p99<1h";
+    assert!(headline.starts_with(few), "{unknown}");
 }
 
 #[test]

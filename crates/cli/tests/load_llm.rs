@@ -459,11 +459,13 @@ fn the_highest_rate_at_which_answers_are_good_is_searched() {
             "--objective",
             "ttft<10s,tpot<10s",
             "--start",
-            "10",
+            "200",
             "--limit",
-            "20",
+            "400",
             "-d",
             "300ms",
+            "--confirm",
+            "1s",
             "--json",
         ],
         None,
@@ -472,7 +474,7 @@ fn the_highest_rate_at_which_answers_are_good_is_searched() {
     let found = json_of(&output);
     assert_eq!(
         (&found["capacity_per_s"], &found["limit_reached"]),
-        (&json!(20.0), &json!(true))
+        (&json!(400.0), &json!(true))
     );
     assert!(
         found["headline"]

@@ -171,6 +171,8 @@ fn a_search_tells_each_rate_by_its_name() {
         "200",
         "-d",
         "1s",
+        "--confirm",
+        "1s",
         "-c",
         "2",
         "--otlp",

@@ -42,12 +42,12 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
         "--timeout",
         "200ms",
         "--start",
-        "50",
+        "500",
     ];
     let capacity = prony(
         &[
             &arguments[..],
-            &["--limit", "50", "--json", "--objective", "p99<1h"],
+            &["--limit", "500", "--json", "--objective", "p99<1h"],
         ]
         .concat(),
     );

@@ -54,8 +54,8 @@ pub fn rounds_for_difference(deviation: f64, difference: f64, confidence: f64, p
 /// When a run stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StopRule {
-    /// Half-width that the interval of every ratio to the first service must get below (of the value, for a service alone), as a share
-    /// of its point: 0.02 is ±2 %. `None`: run all rounds.
+    /// Half-width that the interval of every value, or of its ratio to the first service, must get below, as a share of its point: 0.02
+    /// is ±2 %. `None`: run all rounds.
     pub precision: Option<f64>,
     /// Rounds before stopping for precision is considered. With fewer than five, intervals can be narrow by chance.
     pub fewest_rounds: u32,
@@ -184,9 +184,9 @@ fn measurable(group: &Group) -> impl Iterator<Item = &ServiceSummary> {
 }
 
 fn narrow(group: &Group, row: &ServiceSummary, precision: f64) -> bool {
-    let value = || row.metrics.get(group.ranked_by).and_then(Quantity::estimate);
-    let estimate = row.ratio_to_first.as_ref().or_else(value);
-    estimate.is_some_and(|estimate| estimate.half_width() <= precision)
+    let value = row.metrics.get(group.ranked_by).and_then(Quantity::estimate);
+    let mut estimates = value.into_iter().chain(&row.ratio_to_first);
+    estimates.any(|estimate| estimate.half_width() <= precision)
 }
 
 /// Whether every pair with this service is decided: the two surely differ or are practically the same.

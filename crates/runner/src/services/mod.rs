@@ -147,7 +147,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     warmed.steadiness = warmed.steadiness.after_light_load(&light);
                 }
                 if let Some(run) = runs.iter().find(|run| run.slot == number) {
-                    self.slots[number].warmed.insert(run.load, warmed);
+                    let all = &mut self.slots[number].warmed;
+                    // A load has one light load in a start, which may have come before an earlier warm-up.
+                    let light_s = all.get(&run.load).and_then(|earlier| earlier.steadiness.light_s);
+                    warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
+                    all.insert(run.load, warmed);
                 }
             }
         }

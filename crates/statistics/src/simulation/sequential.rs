@@ -85,9 +85,13 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, leaves_out: Option<us
     };
     let mut round = begin;
     while round < whole[0].len() {
+        let values = shown(&table, 0.95)
+            .into_iter()
+            .map(|interval| (interval.high - interval.low) / 2.0);
         let wide: Vec<bool> = half_widths(&table)
-            .iter()
-            .map(|width| *width > precision)
+            .into_iter()
+            .zip(values)
+            .map(|(ratio, value)| ratio.min(value) > precision)
             .collect();
         if round >= FEWEST && !wide.contains(&true) {
             break;

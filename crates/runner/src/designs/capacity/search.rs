@@ -21,6 +21,8 @@ pub enum SearchStep {
     Found(f64),
     /// Not even the lowest rate met it.
     None,
+    /// At the highest rate that may be tried a minute has too few requests to judge it.
+    TooFewRequests(f64),
     /// The highest rate that may be tried met it still, also in the long measurement.
     Beyond(f64),
 }
@@ -32,12 +34,11 @@ pub(super) struct SearchPlan {
     pub(super) start: f64,
     /// Highest rate, per second.
     pub(super) limit: f64,
+    /// Lowest rate, per second: at lower ones a minute has too few requests to judge them.
+    pub(super) lowest: f64,
     /// The search ends when the bounds are this close, as a share of the rate.
     pub(super) precision: f64,
 }
-
-/// The lowest rate that is tried when the first one misses, per second.
-const LOWEST: f64 = 1.0;
 
 /// A search under way.
 #[derive(Debug, Clone)]
@@ -50,6 +51,8 @@ pub(crate) struct Search {
     confirmed: Option<f64>,
     /// Long measurements that missed.
     falls: u32,
+    /// Whether lower rates cannot meet the objective either.
+    is_over: bool,
 }
 
 impl Search {
@@ -58,14 +61,21 @@ impl Search {
             plan,
             met: Vec::new(),
             missed: None,
-            current: plan.start.min(plan.limit),
+            current: plan.start.max(plan.lowest).min(plan.limit),
             confirmed: None,
             falls: 0,
+            is_over: false,
         }
     }
 
     /// What to do, given all verdicts so far.
     pub(crate) fn next(&self) -> SearchStep {
+        if self.plan.limit < self.plan.lowest {
+            return SearchStep::TooFewRequests(self.plan.limit);
+        }
+        if self.is_over && self.met.is_empty() {
+            return SearchStep::None;
+        }
         if let Some(rate) = self.confirmed {
             return if rate >= self.plan.limit {
                 SearchStep::Beyond(rate)
@@ -80,8 +90,8 @@ impl Search {
             (None, None) => SearchStep::Try(self.current),
             (Some(met), None) if met >= self.plan.limit => SearchStep::Confirm(met),
             (Some(met), None) => SearchStep::Try((met * 2.0).min(self.plan.limit)),
-            (None, Some(missed)) if missed <= LOWEST => SearchStep::None,
-            (None, Some(missed)) => SearchStep::Try((missed / 4.0).max(LOWEST)),
+            (None, Some(missed)) if missed <= self.plan.lowest => SearchStep::None,
+            (None, Some(missed)) => SearchStep::Try((missed / 4.0).max(self.plan.lowest)),
             (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => {
                 SearchStep::Confirm(met)
             }
@@ -95,7 +105,7 @@ impl Search {
     fn below(&self, missed: f64) -> SearchStep {
         let far = self.plan.precision * f64::from(1_u32 << (self.falls - 1).min(16));
         let rate = missed / (1.0 + far);
-        if rate < LOWEST {
+        if rate < self.plan.lowest {
             SearchStep::None
         } else {
             SearchStep::Confirm(rate)
@@ -163,6 +173,11 @@ impl CapacitySearch {
         self.search.take(rate, verdict(is_met));
     }
 
+    /// Lower rates cannot meet the objective.
+    pub(super) const fn end(&mut self) {
+        self.search.is_over = true;
+    }
+
     pub(super) fn take_confirmation(&mut self, rate: f64, is_met: bool) {
         self.search.take_confirmation(rate, verdict(is_met));
     }
@@ -182,6 +197,7 @@ mod tests {
         let plan = SearchPlan {
             start: 1_000.0,
             limit,
+            lowest: 1.0,
             precision: 0.02,
         };
         let mut search = Search::new(plan);
@@ -222,6 +238,7 @@ mod tests {
     fn a_search_may_end_without_a_rate_or_at_its_limit() {
         assert_eq!(search(0.5, 0.5, 1e6).0, SearchStep::None);
         assert_eq!(search(1e9, 1e9, 50_000.0).0, SearchStep::Beyond(50_000.0));
+        assert_eq!(search(1e9, 1e9, 0.5).0, SearchStep::TooFewRequests(0.5));
     }
 
     #[test]
@@ -241,6 +258,7 @@ mod tests {
         let mut climb = CapacitySearch::new(SearchPlan {
             start: 1_000.0,
             limit: 1e6,
+            lowest: 1.0,
             precision: 0.1,
         });
         for tries in 0..100 {

@@ -17,14 +17,22 @@ const SETTLING: u64 = 4;
 const FEWEST_REQUESTS: f64 = 100.0;
 /// Requests beyond the highest percentile of the objective, at least.
 const BEYOND_PERCENTILE: f64 = 10.0;
-/// A rate at which this is too short for the requests of a step cannot be judged.
-const LONGEST_STEP_NS: u64 = 60_000_000_000;
+/// A rate at which this is too short for the requests of a step cannot be judged, s.
+const LONGEST_STEP_S: f64 = 60.0;
 /// The recorded measurement has this many times the requests of a step.
 const MORE_REQUESTS: f64 = 10.0;
 const LONGEST_MEASUREMENT_NS: u64 = 600_000_000_000;
-/// Tries of a rate that misses the objective in a short step: once may be a moment of another program. The recorded measurement has
-/// one try.
+/// Tries of a rate that misses the objective in a short step: once may be a moment of another program. Long steps and the recorded
+/// measurement have one try.
 const TRIES: u32 = 2;
+/// Such a step is long, s.
+const LONG_STEP_S: f64 = 5.0;
+/// Requests that are lost at a rate and at one that is lower by this factor are not lost for the load …
+const FAR_BELOW: f64 = 3.0;
+/// … if their share is at least this part of that above,
+const ALIKE: f64 = 0.5;
+/// and at least this.
+const LOST: f64 = 0.01;
 
 /// The search of one trial.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +59,10 @@ struct MissedRate {
 struct SearchProgress {
     search: CapacitySearch,
     last_miss: Option<MissedRate>,
+    /// The last rate that missed, and its share of requests without a valid reply.
+    last_lost: Option<(f64, f64)>,
+    /// Requests by which a rate can be judged.
+    fewest_requests: f64,
     /// Misses in a row at the rate that is tried.
     tries: u32,
     /// Whether no rate has been tried yet.
@@ -165,14 +177,16 @@ impl<'a> CapacitySteps<'a> {
             return Step::GiveUp(0, fault, reason);
         }
         match course.search.next() {
-            SearchStep::Try(rate) => match self.length_ns(rate) {
-                Some(length_ns) => self.settled(self.run(rate, length_ns, Purpose::Probe)),
-                None => Step::GiveUp(
-                    0,
-                    Fault::Service,
-                    self.inconclusive(rate, course.last_miss.as_ref()),
-                ),
-            },
+            SearchStep::Try(rate) => {
+                let is_check = course.is_first && course.is_unchecked;
+                let length_ns = if is_check {
+                    self.search.step_ns
+                } else {
+                    self.length_ns(rate)
+                };
+                self.settled(self.run(rate, length_ns, Purpose::Probe))
+            }
+            SearchStep::TooFewRequests(rate) => Step::GiveUp(0, Fault::Service, self.inconclusive(rate)),
             SearchStep::Confirm(rate) | SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
                 self.settled(self.run(rate, self.measurement_ns(rate), self.recorded()))
             }
@@ -190,10 +204,10 @@ impl<'a> CapacitySteps<'a> {
         conditions.map(needed).fold(FEWEST_REQUESTS, f64::max)
     }
 
-    /// Length of a step, ns; `None` if the rate is too low to be judged.
-    fn length_ns(&self, rate: f64) -> Option<u64> {
+    /// Length of a step, ns.
+    fn length_ns(&self, rate: f64) -> u64 {
         let enough_ns = (self.requests() / rate * 1e9) as u64;
-        (enough_ns <= LONGEST_STEP_NS).then(|| enough_ns.max(self.search.step_ns))
+        enough_ns.max(self.search.step_ns)
     }
 
     /// Length of the recorded measurement, ns.
@@ -202,12 +216,9 @@ impl<'a> CapacitySteps<'a> {
         enough_ns.min(LONGEST_MEASUREMENT_NS).max(self.duration_ns)
     }
 
-    fn inconclusive(&self, rate: f64, last: Option<&MissedRate>) -> String {
-        let missed = last.map_or_else(String::new, |miss| {
-            format!("at {:.0}/s {}, and ", miss.rate, miss.why)
-        });
+    fn inconclusive(&self, rate: f64) -> String {
         format!(
-            "inconclusive: {missed}at {rate:.1}/s a minute has fewer than the {:.0} requests that its objective needs",
+            "inconclusive: at {rate:.1}/s a minute has fewer than the {:.0} requests that its objective needs",
             self.requests()
         )
     }
@@ -217,9 +228,12 @@ impl<'a> CapacitySteps<'a> {
             search: CapacitySearch::new(SearchPlan {
                 start,
                 limit: self.search.limit.as_per_second(),
+                lowest: self.requests() / LONGEST_STEP_S,
                 precision: self.search.precision,
             }),
             last_miss: None,
+            last_lost: None,
+            fewest_requests: self.requests(),
             tries: 0,
             is_first: true,
             is_unchecked: self.warm_up.is_none(),
@@ -278,20 +292,39 @@ impl SearchProgress {
         };
         let is_met = miss.is_none();
         self.last_miss = miss.or(self.last_miss.take());
+        let is_check = std::mem::take(&mut self.is_first) && self.is_unchecked;
         // A server that prony did not start has not passed its contract: it may be the wrong one.
-        if self.is_first && self.is_unchecked && recording.outcomes.valid == 0 {
+        if is_check && recording.outcomes.valid == 0 {
             self.given_up = Some((Fault::Service, nothing_met(self.last_miss.as_ref())));
+            return;
         }
-        self.is_first = false;
+        let due = recording.due() as f64;
+        if is_check && due < self.fewest_requests {
+            return;
+        }
         if !is_probe {
             self.search.take_confirmation(rate, is_met);
             return;
         }
         self.tries += 1;
-        if is_met || self.tries == TRIES {
+        if is_met || self.tries == TRIES || recording.duration_s >= LONG_STEP_S {
             self.tries = 0;
             self.search.take(rate, is_met);
+            if !is_met {
+                self.lose(rate, 1.0 - recording.outcomes.valid as f64 / due.max(1.0));
+            }
         }
+    }
+
+    /// Ends the search if requests are lost at a far lower rate, too: then it is not for the load.
+    fn lose(&mut self, rate: f64, lost: f64) {
+        let is_alike = |(above, lost_above): (f64, f64)| {
+            rate <= above / FAR_BELOW && lost >= ALIKE * lost_above && lost >= LOST
+        };
+        if self.last_lost.is_some_and(is_alike) {
+            self.search.end();
+        }
+        self.last_lost = Some((rate, lost));
     }
 }
 
@@ -398,7 +431,9 @@ mod tests {
         let Some(Step::GiveUp(0, Fault::Service, reason)) = steps.last() else {
             panic!("{}", words(&steps))
         };
-        assert!(reason.starts_with("inconclusive: at 6/s errors"), "{reason}");
+        // A minute has a hundred requests.
+        let lowest = "no rate meets the objective: at 2/s errors";
+        assert!(reason.starts_with(lowest), "{reason}");
     }
 
     #[test]

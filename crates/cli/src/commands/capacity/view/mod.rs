@@ -31,6 +31,7 @@ pub(super) struct CapacityView<'a> {
 enum CapacityVerdict {
     Failed,
     None,
+    Inconclusive,
     LowerBound,
     Capacity,
 }
@@ -40,6 +41,7 @@ impl CapacityVerdict {
         match self {
             Self::Failed => "failed",
             Self::None => "none",
+            Self::Inconclusive => "inconclusive",
             Self::LowerBound => "lower_bound",
             Self::Capacity => "capacity",
         }
@@ -80,6 +82,7 @@ impl<'a> CapacityView<'a> {
 
     fn word(&self) -> CapacityVerdict {
         match self.end {
+            SearchStep::TooFewRequests(_) => CapacityVerdict::Inconclusive,
             SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_)
                 if self.points.iter().all(|point| point.failed) =>
             {
@@ -103,7 +106,9 @@ impl<'a> CapacityView<'a> {
 
     pub(super) fn exit(&self) -> Exit {
         match self.word() {
-            CapacityVerdict::Failed | CapacityVerdict::None => Exit::ObjectiveFailed,
+            CapacityVerdict::Failed | CapacityVerdict::None | CapacityVerdict::Inconclusive => {
+                Exit::ObjectiveFailed
+            }
             CapacityVerdict::LowerBound | CapacityVerdict::Capacity => Exit::Fine,
         }
     }
@@ -129,6 +134,11 @@ impl<'a> CapacityView<'a> {
                     number(rate)
                 )
             }
+            (_, SearchStep::TooFewRequests(limit)) => format!(
+                "INCONCLUSIVE: at {}/s a minute has too few requests to judge {}: raise --limit, or lower the percentile",
+                number(limit),
+                self.objective
+            ),
             (_, SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_)) => {
                 let lowest = self.points.first().map_or(0.0, |point| point.rate);
                 let reason = self.points.first().map_or(reason, |point| missed(point));
@@ -162,7 +172,10 @@ impl<'a> CapacityView<'a> {
     pub(super) fn json(&self) -> Value {
         let capacity = match self.end {
             SearchStep::Found(rate) | SearchStep::Beyond(rate) => Some(rate),
-            SearchStep::None | SearchStep::Try(_) | SearchStep::Confirm(_) => None,
+            SearchStep::None
+            | SearchStep::TooFewRequests(_)
+            | SearchStep::Try(_)
+            | SearchStep::Confirm(_) => None,
         };
         let warnings: Vec<_> = self
             .points
