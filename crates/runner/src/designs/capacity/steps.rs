@@ -431,9 +431,10 @@ mod tests {
         let Some(Step::GiveUp(0, Fault::Service, reason)) = steps.last() else {
             panic!("{}", words(&steps))
         };
-        // A minute has a hundred requests.
-        let lowest = "no rate meets the objective: at 2/s errors";
-        assert!(reason.starts_with(lowest), "{reason}");
+        let reached = "no rate meets the objective: at 25/s errors 40.0 %";
+        assert!(reason.starts_with(reached), "{reason}");
+        // A quarter of the first rate loses as many requests: lower ones are not tried.
+        assert_eq!(rates(&steps), [100, 100, 25, 25]);
     }
 
     #[test]
