@@ -149,17 +149,16 @@ pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind
     let Some(steadiness) = &mut measurement.steadiness else {
         return;
     };
-    let used = (measurement.service.compiler_cpu_ns, measurement.service.cpu_ns);
-    let share = warm_up::compiler_share(used.0, used.1);
     if steadiness.classification == Classification::Cold {
         return;
     }
-    if warm_up::is_warming(used, compiler, steadiness.settled_share) {
+    if warm_up::is_warming(&measurement.service, compiler, steadiness.settled_share) {
         steadiness.classification = Classification::Warming;
     }
     let warm_up_s = steadiness.warm_up_s + steadiness.light_s.unwrap_or(0.0);
     let warning = match steadiness.classification {
         Classification::Warming => {
+            let share = measurement.service.compiler_share();
             let share = share.map_or_else(String::new, |share| {
                 format!(": it used {:.0} % of the CPU time", 100.0 * share)
             });

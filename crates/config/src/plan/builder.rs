@@ -443,12 +443,6 @@ fn entries_of(service: &Service, group: &SuiteGroup, index: usize) -> Vec<Entry>
         .protocols
         .iter()
         .filter(|protocol| service.offers(&group.contract, **protocol))
-        .map(|&protocol| Entry {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-            protocol,
-            group: index,
-            expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
-        })
+        .map(|&protocol| Entry::of(service, protocol, index))
         .collect()
 }

@@ -88,6 +88,18 @@ pub struct Entry {
     pub expected_warm_up_ns: u64,
 }
 
+impl Entry {
+    fn of(service: &Service, protocol: Protocol, group: usize) -> Self {
+        Self {
+            service: service.name.clone(),
+            variant: service.variant.clone(),
+            protocol,
+            group,
+            expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 const fn is_zero(ns: &u64) -> bool {
     *ns == 0
@@ -324,13 +336,7 @@ impl Plan {
     /// A plan that starts these services once without a load: without groups, limits, precision or budget, at 95 % confidence.
     /// Each call draws a new seed.
     pub fn of_services(suite: &str, services: &[&Service], protocol: Protocol) -> Self {
-        let entry = |service: &&Service| Entry {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-            protocol,
-            group: 0,
-            expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
-        };
+        let entry = |service: &&Service| Entry::of(service, protocol, 0);
         Self {
             suite: suite.to_owned(),
             title: suite.to_owned(),

@@ -81,18 +81,11 @@ impl Columns {
             let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }
-        if group
-            .services
-            .iter()
-            .any(|row| row.summary.ratio_to_first.is_some())
-        {
+        let any = |has: fn(&Row) -> bool| group.services.iter().any(has);
+        if any(|row| row.summary.ratio_to_first.is_some()) {
             first.insert(1, Column::plain(ColumnKind::Ratio));
         }
-        if group
-            .services
-            .iter()
-            .any(|row| row.summary.sustained_per_s.is_some())
-        {
+        if any(|row| row.summary.sustained_per_s.is_some()) {
             first.insert(
                 1,
                 Column {
@@ -109,7 +102,7 @@ impl Columns {
             first.insert(1, score);
         }
         let mut more: Vec<Column> = more.into_iter().map(column).collect();
-        if group.services.iter().any(|row| compiler_share(row).is_some()) {
+        if any(|row| compiler_share(row).is_some()) {
             more.insert(0, Column::plain(ColumnKind::CompilerShare));
         }
         Self { first, more }

@@ -104,20 +104,16 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if runs.is_empty() {
             return Outcome::Skipped;
         }
+        let mut light = BTreeMap::new();
         if let WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) = until {
-            let new = runs
-                .iter()
-                .filter(|run| self.slots[run.slot].light.insert(run.load));
-            let new: Vec<LoadRun> = new.copied().collect();
+            // A load has one light load in a start.
+            let is_new = |run: &&LoadRun| !self.slots[run.slot].warmed.contains_key(&run.load);
+            let new: Vec<LoadRun> = runs.iter().filter(is_new).copied().collect();
             if !new.is_empty() {
-                match self.load_until(&new, (WarmUp::Light(choice), false)) {
-                    Ok(light) => {
-                        for (number, warmed) in light {
-                            self.slots[number].light_load = Some(warmed.steadiness);
-                        }
-                    }
+                light = match self.load_until(&new, (WarmUp::Light(choice), false)) {
+                    Ok(light) => light,
                     Err(outcome) => return outcome,
-                }
+                };
             }
         }
         // All services are measured from equal data: the measurement begins with that of the seed.
@@ -143,12 +139,12 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let outcomes = runs.iter().map(outcome).collect();
         if !matches!(until, WarmUp::Settle(_)) {
             for (number, mut warmed) in warmed {
-                if let Some(light) = self.slots[number].light_load.take() {
-                    warmed.steadiness = warmed.steadiness.after_light_load(&light);
+                if let Some(light) = light.get(&number) {
+                    warmed.steadiness = warmed.steadiness.after_light_load(&light.steadiness);
                 }
                 if let Some(run) = runs.iter().find(|run| run.slot == number) {
                     let all = &mut self.slots[number].warmed;
-                    // A load has one light load in a start, which may have come before an earlier warm-up.
+                    // It may have come before an earlier warm-up.
                     let light_s = all.get(&run.load).and_then(|earlier| earlier.steadiness.light_s);
                     warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
                     all.insert(run.load, warmed);

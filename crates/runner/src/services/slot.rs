@@ -17,10 +17,10 @@ use prony_config::{Plan, PlannedTrial, Service, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, Placement, Process};
 use prony_load::Target;
 use prony_records::{
-    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, Steadiness,
-    TrialRecord, TrialStage, Warning, WarningKind,
+    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
+    TrialStage, Warning, WarningKind,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::thread;
 
 /// One service of a block.
@@ -32,10 +32,6 @@ pub(super) struct ServiceSlot<'a> {
     pub(super) load: Option<MonitoredLoad>,
     /// The last warm-up under each load.
     pub(super) warmed: BTreeMap<LoadId, WarmUpResult>,
-    /// Loads whose light load has warmed this start.
-    pub(super) light: BTreeSet<LoadId>,
-    /// The light load of the next warm-up.
-    pub(super) light_load: Option<Steadiness>,
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
@@ -86,8 +82,6 @@ impl<'a> ServiceSlot<'a> {
             ready: None,
             load: None,
             warmed: BTreeMap::new(),
-            light: BTreeSet::new(),
-            light_load: None,
             answers: Vec::new(),
             has_failed: false,
         }
@@ -132,7 +126,7 @@ impl<'a> ServiceSlot<'a> {
     /// Returns failed attempts and reopens their trials, for another start.
     pub(super) fn take_failed_attempts(&mut self) -> Vec<Attempt> {
         self.has_failed = false;
-        self.light.clear();
+        self.warmed.clear();
         let mut attempts = Vec::new();
         for one in &mut self.trials {
             if let Some(record) = one.record.take_if(|record| record.result.is_err()) {

@@ -2,7 +2,7 @@
 
 use prony_config::WarmUpChoice;
 use prony_host::CompilerKind;
-use prony_records::Classification;
+use prony_records::{Classification, Resources};
 use prony_statistics::slope_interval;
 use std::time::Duration;
 
@@ -189,14 +189,14 @@ impl PhaseJudge {
     fn is_known_to_be_stable(&self) -> bool {
         match self.known_s {
             Some(known_s) => self.wall_s() >= known_s,
-            None => self.stable_since().is_some(),
+            None => self.settled_after_s().is_some(),
         }
     }
 
     /// The time from which on the cost of a request was stable, s: the start of the longest series of slices up to now over which it
     /// changes by less than [`STABLE`] in the length of the measurement. This is an equivalence test, not the failure of a test to find
     /// a change. `None`: not shown.
-    fn stable_since(&self) -> Option<f64> {
+    pub(crate) fn settled_after_s(&self) -> Option<f64> {
         if self.slices.iter().all(|slice| slice.cost.is_none()) {
             // Nothing is known about its cost.
             return Some(0.0);
@@ -216,20 +216,17 @@ impl PhaseJudge {
         };
         series.find(is_stable).map(|series| series[0].0)
     }
-
-    /// The time from which on the cost was stable, s, at the end of a phase.
-    pub(crate) fn settled_after_s(&self) -> Option<f64> {
-        self.stable_since()
-    }
 }
 
 /// The share of the compiler threads in these slices.
 fn share(slices: &[Slice]) -> Option<f64> {
-    let known = slices
-        .iter()
-        .filter_map(|slice| slice.compiler_ns)
-        .reduce(|sum, ns| sum + ns);
-    compiler_share(known, slices.iter().map(|slice| slice.cpu_ns).sum())
+    let known = slices.iter().filter_map(|slice| slice.compiler_ns);
+    let all = Resources {
+        cpu_ns: slices.iter().map(|slice| slice.cpu_ns).sum(),
+        compiler_cpu_ns: known.reduce(|sum, ns| sum + ns),
+        ..Resources::default()
+    };
+    all.compiler_share()
 }
 
 /// Whether the share of the second half of these slices is about that of the first.
@@ -241,20 +238,10 @@ fn has_stopped_falling(slices: &[Slice]) -> bool {
     }
 }
 
-/// The share of compiler threads in the CPU time of a service; `None` if there are none, or the service used no CPU time.
-pub(crate) fn compiler_share(compiler_ns: Option<u64>, cpu_ns: Option<u64>) -> Option<f64> {
-    let cpu_ns = cpu_ns.filter(|ns| *ns > 0)?;
-    Some(compiler_ns? as f64 / cpu_ns as f64)
-}
-
-/// Whether a service was still compiling while it was measured, from the CPU times of the measurement. `settled`: the share of
-/// its compiler threads at the end of the warm-up.
-pub(crate) fn is_warming(
-    (compiler_ns, cpu_ns): (Option<u64>, Option<u64>),
-    kind: Option<CompilerKind>,
-    settled: Option<f64>,
-) -> bool {
-    if cpu_ns.is_none_or(|ns| ns < JUDGED_CPU_NS) {
+/// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
+/// threads at the end of the warm-up.
+pub(crate) fn is_warming(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
+    if used.cpu_ns.is_none_or(|ns| ns < JUDGED_CPU_NS) {
         return false;
     }
     let allowed = match (kind, settled) {
@@ -262,7 +249,7 @@ pub(crate) fn is_warming(
         (Some(CompilerKind::CompilesAndCollects), None) => return false,
         _ => IDLE,
     };
-    compiler_share(compiler_ns, cpu_ns).is_some_and(|share| share > allowed)
+    used.compiler_share().is_some_and(|share| share > allowed)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod judge;
 mod watch;
 
 pub(crate) use drift::drift;
-pub(crate) use judge::{compiler_share, is_warming};
+pub(crate) use judge::is_warming;
 pub(crate) use watch::{WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;

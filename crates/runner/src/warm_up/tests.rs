@@ -148,6 +148,15 @@ fn threads_that_collect_garbage_are_idle_when_their_share_has_stopped_falling() 
     assert_eq!(run(LIGHT, 1.0, 1.0, garbage).0, Classification::Warming);
 }
 
+/// What a service used in its measurement.
+fn used(compiler_cpu_ns: Option<u64>, cpu_ns: u64) -> Resources {
+    Resources {
+        cpu_ns: Some(cpu_ns),
+        compiler_cpu_ns,
+        ..Resources::default()
+    }
+}
+
 #[test]
 fn a_share_is_judged_over_half_a_second_of_cpu_time() {
     let idle = |_| active(0.0, 100_000.0);
@@ -155,14 +164,14 @@ fn a_share_is_judged_over_half_a_second_of_cpu_time() {
     assert_eq!(ended, Classification::Settled);
     assert!((25.0..26.0).contains(&at_s), "{at_s}");
     let share =
-        |compiler_ns, kind, settled| is_warming((Some(compiler_ns), Some(1_000_000_000)), kind, settled);
+        |compiler_ns, kind, settled| is_warming(&used(Some(compiler_ns), 1_000_000_000), kind, settled);
     let compiles = Some(CompilerKind::Compiles);
     let collects = Some(CompilerKind::CompilesAndCollects);
     assert!(share(31_000_000, compiles, None) && !share(29_000_000, compiles, None));
     assert!(share(130_000_000, collects, Some(0.08)) && !share(110_000_000, collects, Some(0.08)));
     assert!(
-        !is_warming((Some(90_000_000), Some(100_000_000)), compiles, None),
+        !is_warming(&used(Some(90_000_000), 100_000_000), compiles, None),
         "too little CPU time"
     );
-    assert!(!is_warming((None, Some(1_000_000_000)), None, None));
+    assert!(!is_warming(&used(None, 1_000_000_000), None, None));
 }

@@ -2,7 +2,7 @@
 
 use super::{Additive, Cells, Table, values};
 use crate::Estimate;
-use crate::distribution::{digamma, student_two_sided, trigamma, trigamma_inverse};
+use crate::distribution::{digamma, trigamma, trigamma_inverse};
 use crate::interval::{around, mean, squares};
 
 /// Floor for the variances, as a share of their mean, while their spread is estimated: a variance of zero is a coincidence of few
@@ -156,15 +156,12 @@ pub(crate) fn means(table: &Table, confidence: f64) -> Vec<Option<(Estimate, f64
 /// For each service the value that a further trial stays above with this confidence, on the log scale: m − t · s̃ · √(1 + 1/n), with the
 /// one-sided quantile of Student's t. `None` for a service with fewer than two trials.
 pub(crate) fn prediction_bounds(table: &Table, confidence: f64) -> Vec<Option<f64>> {
-    let two_sided = 2.0 * confidence - 1.0;
-    let bound = |row: &Vec<(u32, f64)>, (estimate, freedom): (Estimate, f64)| {
-        let count = row.len() as f64;
-        let of_mean = (estimate.high - estimate.low) / 2.0 / student_two_sided(two_sided, freedom);
-        let error = of_mean * (count + 1.0).sqrt();
-        around(estimate.point, error, freedom, two_sided).low
-    };
-    let found = table.iter().zip(means(table, two_sided));
-    found.map(|(row, mean)| Some(bound(row, mean?))).collect()
+    let means = means(table, 2.0 * confidence - 1.0);
+    // The interval of the mean reaches t · s̃/√n.
+    let bound =
+        |count: usize, mean: Estimate| mean.point - (mean.point - mean.low) * (count as f64 + 1.0).sqrt();
+    let rows = table.iter().zip(means);
+    rows.map(|(row, mean)| Some(bound(row.len(), mean?.0))).collect()
 }
 
 #[cfg(test)]

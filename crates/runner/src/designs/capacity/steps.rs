@@ -138,13 +138,6 @@ impl<'a> CapacitySteps<'a> {
                 None => self.try_next(self.course(start, results)),
             }),
             Step::WarmUp(runs, WarmUp::Settle(_)) => Some(Step::Measure(runs.clone())),
-            Step::Measure(runs) if runs[0].purpose != Purpose::Probe => {
-                let course = self.course(start, results);
-                Some(match course.search.next() {
-                    SearchStep::Found(_) | SearchStep::Beyond(_) => Step::Warn(0, doubts(course)),
-                    _ => self.try_next(course),
-                })
-            }
             Step::WarmUp(..) | Step::Measure(_) => Some(self.try_next(self.course(start, results))),
             Step::Warn(..) => Some(Step::Recheck(0)),
             Step::Recheck(_) => Some(Step::Stop(0)),
@@ -187,9 +180,10 @@ impl<'a> CapacitySteps<'a> {
                 self.settled(self.run(rate, length_ns, Purpose::Probe))
             }
             SearchStep::TooFewRequests(rate) => Step::GiveUp(0, Fault::Service, self.inconclusive(rate)),
-            SearchStep::Confirm(rate) | SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
+            SearchStep::Confirm(rate) => {
                 self.settled(self.run(rate, self.measurement_ns(rate), self.recorded()))
             }
+            SearchStep::Found(_) | SearchStep::Beyond(_) => Step::Warn(0, doubts(course)),
             SearchStep::None => Step::GiveUp(0, Fault::Service, nothing_met(course.last_miss.as_ref())),
         }
     }
