@@ -17,9 +17,9 @@ impl TestCounts {
     /// runner counted it as passed. A command without test results counts as one test.
     pub(crate) fn read(output: &str, skipped: &str, is_success: bool) -> Self {
         let mut counts = Self::default();
-        for line in output.lines().map(str::trim) {
+        for line in output.lines().map(str::trim_end) {
             counts.take_summary(line);
-            if let Some(test) = flaky(line) {
+            if let Some(test) = flaky(line.trim_start()) {
                 counts.flaky.push(test);
             }
         }
@@ -84,9 +84,10 @@ impl TestCounts {
     }
 
     /// Adds the numbers of a summary line: of nextest, of `cargo test`, of Node.js, or of our own programs
-    /// (`NAME: 3 passed, 0 failed, 1 skipped`).
+    /// (`NAME: 3 passed, 0 failed, 1 skipped`). Except in nextest's own, an indented line is output of a failed attempt, which the
+    /// next attempt may have made good.
     fn take_summary(&mut self, line: &str) {
-        if line.starts_with("Summary [") {
+        if line.trim_start().starts_with("Summary [") {
             // Tests that nextest skips were not selected: `make test-all` runs them.
             self.passed += number_before(line, "passed");
             self.failed += number_before(line, "failed") + number_before(line, "timed out");
@@ -199,6 +200,15 @@ mod tests {
                 "tests: go-chi/current: 3 timeouts"
             ]
         );
+    }
+
+    #[test]
+    fn the_output_of_a_failed_attempt_is_no_summary() {
+        let output = "  TRY 1 FAIL [ 0.3s] prony load::one\n    test result: FAILED. 0 passed; 1 failed; 0 ignored\n  TRY 2 PASS [ 0.2s] prony load::one\n     \
+                      Summary [ 9.0s] 2 tests run: 2 passed (1 flaky), 0 skipped\n   FLAKY 2/2 [ 0.2s] (1/2) prony load::one\n";
+        let counts = TestCounts::read(output, "", true);
+        assert_eq!(counts.summary(), "2 passed, 0 failed");
+        assert_eq!(counts.flaky, ["prony load::one"]);
     }
 
     #[test]

@@ -102,7 +102,8 @@ impl Uring {
                 let took = now_ns() - begin;
                 self.note_left(first..place, begin + took / 2);
                 self.at_once = next_at_once(self.at_once, took);
-                self.parcel_ns = took / pushed as u64;
+                // A pause of the machine says nothing about the next call.
+                self.parcel_ns = took.min(CALL.end) / pushed as u64;
                 (begin, first, pushed) = (begin + took, place, 0);
             }
             let wire = &self.wires[parcel.connection as usize];
