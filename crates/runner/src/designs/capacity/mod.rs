@@ -59,6 +59,16 @@ const ERRORS: f64 = 0.01;
 /// Share of the offered load that a service may be behind with and still follow it.
 const FOLLOWS: f64 = 0.02;
 
+/// By how much a further measurement of the same server may need a lower rate, at least.
+const MARGIN: f64 = 0.1;
+
+/// The rate at which a further measurement of 30 s meets the objective in 95 of 100 cases, from the highest rate that met it. A search
+/// picks the best of many rates: the one that it found is met again in 84 of 100 only. Simulated on a machine whose speed varies by
+/// 8 % from second to second: `promise.rs`.
+pub fn sustained(found: f64, precision: f64) -> f64 {
+    found / (1.0 + precision.max(MARGIN))
+}
+
 /// One point of the curve.
 pub struct Point {
     /// The offered rate, per second.
@@ -171,5 +181,7 @@ pub fn under_way(load: &Load) -> f64 {
     }
 }
 
+#[cfg(test)]
+mod promise;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use prony_load::{Arrival, Profile, Rate, Search, Spacing};
 use serde_json::json;
 
 /// A recording of an open load of one second: requests due, valid replies, and valid replies within the second.
-fn recording(due: u64, valid: u64, within: u64) -> Recording {
+pub(super) fn recording(due: u64, valid: u64, within: u64) -> Recording {
     let recording = json!({
         "schema": 1, "target": "http://127.0.0.1/", "protocol": "http1", "load": { "kind": "open" },
         "duration_s": 1.0, "timeout_ns": 1_000_000_000,

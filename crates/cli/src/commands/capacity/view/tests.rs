@@ -36,6 +36,7 @@ fn shown(end: SearchStep, points: &[Point]) -> (String, u8) {
         "http://127.0.0.1:8080/".to_owned(),
         "p99<10ms".to_owned(),
         "requests",
+        0.02,
     );
     let result = CapacityView::of(of, end, points);
     (result.text(80), result.exit().code())
