@@ -1,11 +1,16 @@
 //! Distributions used by intervals and tests.
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 use std::ops::ControlFlow;
 
 /// The two-sided quantile of Student's t: a share `confidence` of values lies between minus and plus this value.
 pub(crate) fn student_two_sided(confidence: f64, freedom: f64) -> f64 {
     student(freedom).inverse_cdf(0.5 + confidence / 2.0)
+}
+
+/// The two-sided quantile of the normal distribution: a share `confidence` of values lies between minus and plus this value.
+pub(crate) fn normal_two_sided(confidence: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
 /// The share of Student's t beyond ±`t`: the two-sided p-value.

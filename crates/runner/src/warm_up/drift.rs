@@ -21,7 +21,8 @@ pub(crate) fn drift(intervals: &[Interval], pace: Pace) -> Option<f64> {
         .map(|interval| (interval.start_s, interval.completed as f64 / interval.length_s))
         .collect();
     let (low, high) = slope_interval(&points, CONFIDENCE)?;
-    let is_changed = low > 0.0 || high < 0.0;
+    // Equal values have slopes of exactly 0.
+    let is_changed = low >= 0.0 || high <= 0.0;
     let mean = |points: &[(f64, f64)]| points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let third = points.len() / 3;
     let change = mean(&points[points.len() - third..]) / mean(&points[..third]) - 1.0;

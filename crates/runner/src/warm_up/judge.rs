@@ -10,8 +10,6 @@ use std::time::Duration;
 const IDLE: f64 = 0.03;
 /// For this long.
 const QUIET_S: f64 = 3.0;
-/// In later starts, which repeat what the first one has shown.
-const QUIET_AGAIN_S: f64 = 1.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
 /// A share that fell by less within that time has stopped falling: the threads collect garbage.
@@ -26,7 +24,9 @@ const FEWEST_REPLIES: u64 = 1_000;
 const STABLE: f64 = 0.03;
 const CONFIDENCE: f64 = 0.95;
 /// Slices from which a slope is computed, at least.
-const FEWEST_SLICES: usize = 5;
+const FEWEST_SLICES: usize = 6;
+/// Number of series that are tried: from all slices, from all but the first sixteenth, and so on.
+const SERIES: usize = 16;
 
 /// A slice of a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,19 +136,12 @@ impl PhaseJudge {
 
     /// The share of the compiler threads over the last seconds; `None`: there are none, or there was too little CPU time.
     pub(crate) fn settled_share(&self) -> Option<f64> {
-        share(self.last(self.quiet_s())?)
+        share(self.last(QUIET_S)?)
     }
 
     /// CPU time that the service used so far, ns.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.slices.iter().filter_map(|slice| slice.cpu_ns).sum()
-    }
-
-    const fn quiet_s(&self) -> f64 {
-        match self.known_s {
-            Some(_) => QUIET_AGAIN_S,
-            None => QUIET_S,
-        }
     }
 
     fn wall_s(&self) -> f64 {
@@ -170,7 +163,7 @@ impl PhaseJudge {
         if self.slices.iter().all(|slice| slice.compiler_ns.is_none()) {
             return self.wall_s() >= NO_COMPILER_S;
         }
-        let Some(last) = self.last(self.quiet_s()) else {
+        let Some(last) = self.last(QUIET_S) else {
             return false;
         };
         let is_idle = share(last).is_some_and(|share| share < IDLE);
@@ -208,7 +201,8 @@ impl PhaseJudge {
             }
             end_s += slice.length_s;
         }
-        let begins = 0..(points.len() + 1).saturating_sub(FEWEST_SLICES);
+        let begins = (0..(points.len() + 1).saturating_sub(FEWEST_SLICES))
+            .step_by(points.len().div_ceil(SERIES).max(1));
         let mut series = begins.map(|begin| &points[begin..]);
         let is_stable = |series: &&[(f64, f64)]| {
             let slope = slope_interval(series, CONFIDENCE);

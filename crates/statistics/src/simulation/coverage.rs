@@ -2,7 +2,7 @@
 
 use super::{NOISES, Noise, SimulatedGroup, Source, Tally, one_loud, spread};
 use crate::Estimate;
-use crate::design::{Table, means};
+use crate::design::{Table, means, prediction_bounds};
 
 const LEVELS: [f64; 3] = [0.95, 0.99, 0.999];
 const ROUNDS: [u32; 4] = [3, 5, 10, 30];
@@ -190,5 +190,39 @@ fn a_drifting_machine_does_not_fool_them() {
         let found = coverage(&board, Noise::Normal, BOARDS, 14);
         tell("steady drift", rounds, &found);
         holds(&found);
+    }
+}
+
+/// A further trial stays above the bound for it as often as it says.
+#[test]
+fn further_trials_stay_above_their_bound() {
+    for rounds in [3, 5, 10] {
+        for deviations in [vec![1.0; 8], one_loud(8, 5.0), spread(8)] {
+            for noise in NOISES {
+                let board = SimulatedGroup {
+                    deviations: deviations.clone(),
+                    round_deviation: 0.5,
+                    ..SimulatedGroup::equal(8, rounds + 1)
+                };
+                let (mut source, mut tally) = (Source::new(41), Tally::default());
+                for _ in 0..BOARDS {
+                    let mut table = source.board(&board, noise);
+                    let further: Vec<f64> = table
+                        .iter_mut()
+                        .map(|row| row.pop().expect("a further round").1)
+                        .collect();
+                    let bounds = prediction_bounds(&table, 0.95).into_iter().zip(&further);
+                    let held =
+                        bounds.filter(|(bound, further)| bound.is_some_and(|bound| **further >= bound));
+                    tally.add(held.count(), 8);
+                }
+                println!("{noise:?}, {rounds} rounds: {:.1} %", 100.0 * tally.share());
+                assert!(
+                    tally.share() > 0.95 - 2.0 * SHORT,
+                    "{noise:?} {rounds}: {}",
+                    tally.share()
+                );
+            }
+        }
     }
 }
