@@ -35,6 +35,8 @@ pub struct FakeProcess {
     pub warnings: Vec<Warning>,
     /// It cannot be started, for this reason.
     pub fails: Option<String>,
+    /// Whether a window is open.
+    pub has_window: bool,
 }
 
 impl FakeHost {
@@ -164,7 +166,10 @@ impl Process for FakeProcess {
         self.usage.resources.memory_bytes_mean
     }
 
+    /// # Panics
+    /// If a window is open: its probe of the CPUs would go on.
     fn rest(&mut self) -> Result<(), HostError> {
+        assert!(!self.has_window, "a process rests within a window");
         Ok(())
     }
 
@@ -173,10 +178,12 @@ impl Process for FakeProcess {
     }
 
     fn begin_window(&mut self) -> Result<(), HostError> {
+        self.has_window = true;
         Ok(())
     }
 
     fn end_window(&mut self) -> Result<Usage, HostError> {
+        self.has_window = false;
         Ok(self.usage.clone())
     }
 

@@ -35,6 +35,10 @@ pub struct ProcessSpec {
     pub environment: BTreeMap<String, String>,
     /// CPUs that it may use; empty: all.
     pub cpus: Cpus,
+    /// Whether its threads have the scheduling policy `SCHED_BATCH`: a thread that wakes up does not preempt the one that runs.
+    /// Children inherit it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub batch_policy: bool,
     /// CPUs of its supervisor; empty: all.
     pub supervisor_cpus: Cpus,
     pub limits: Limits,

@@ -3,7 +3,7 @@
 use crate::common::{self, TIME, Toy, until};
 use nix::sys::signal::{Signal, kill as kill_process};
 use nix::unistd::Pid;
-use prony_host::{Cpus, Host as _, KillReason, Limits, Stdio};
+use prony_host::{Cpus, Host as _, KillReason, Limits, ProcessSpec, Stdio};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
@@ -143,6 +143,26 @@ fn runs_on_its_cpus_alone() {
     until("it has printed its CPUs", || {
         process.log_tail(1) == [last.to_string()]
     });
+}
+
+#[test]
+fn the_batch_policy_holds_for_a_process_and_its_children_where_asked_for() {
+    let toy = Toy::new();
+    // Field 41 of its stat file: 0 is SCHED_OTHER, 3 is SCHED_BATCH.
+    let words = [
+        "sh",
+        "-c",
+        "cut -d' ' -f41 /proc/$$/stat; cut -d' ' -f41 /proc/self/stat; exec sleep 60",
+    ];
+    for (batch_policy, expected) in [(false, ["0", "0"]), (true, ["3", "3"])] {
+        let spec = ProcessSpec {
+            command: words.map(str::to_owned).to_vec(),
+            batch_policy,
+            ..toy.spec(&[])
+        };
+        let process = toy.host.start(&spec).expect("started");
+        until("it has printed its policies", || process.log_tail(2) == expected);
+    }
 }
 
 #[test]

@@ -325,6 +325,12 @@ impl Problem {
         cpus.into_iter().chain(memory).collect()
     }
 
+    pub(crate) fn without_batch_policy() -> Self {
+        Self {
+            text: "the scheduling policy SCHED_BATCH is not in force: allow the system call sched_setscheduler, or use a design other than interleaved".to_owned(),
+        }
+    }
+
     fn new(what: &str, error: &io::Error) -> Self {
         let text = format!("{what} is not in force: {error}; {}", super::REMEDY);
         Self { text }

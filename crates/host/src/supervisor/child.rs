@@ -94,6 +94,9 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         reason: cause(spec, &error),
         cause: SpawnCause::Machine,
     })?;
+    if spec.batch_policy && set_batch_policy(pid).is_err() {
+        warnings.extend(judge(vec![Problem::without_batch_policy()], spec.isolation)?);
+    }
     Ok(Child {
         pid,
         started,
@@ -191,7 +194,7 @@ pub(super) fn spawn(start: &Start, doors: Vec<File>, inherits: &Inherits<'_>) ->
     command.stderr(write);
     let supervisor = getpid();
     let cpus = affinity(&spec.cpus)?;
-    let limits = spec.limits;
+    let (limits, batch_policy) = (spec.limits, spec.batch_policy);
     let network = inherits.network.map(VirtualLink::door).transpose()?;
     // SAFETY: between fork and exec it makes system calls only: no allocation, no lock.
     unsafe {
@@ -209,6 +212,10 @@ pub(super) fn spawn(start: &Start, doors: Vec<File>, inherits: &Inherits<'_>) ->
                 enter(door)?;
             }
             sched_setaffinity(Pid::from_raw(0), &cpus)?;
+            if batch_policy {
+                // The parent checks whether it is in force.
+                let _ = set_batch_policy(0);
+            }
             limit(&limits)?;
             sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
             Ok(())
@@ -229,6 +236,15 @@ pub(super) fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
         set.set(cpu)?;
     }
     Ok(set)
+}
+
+/// Sets the scheduling policy `SCHED_BATCH` of a process that has one thread, and of its future children; 0: the calling process.
+pub(super) fn set_batch_policy(pid: i32) -> nix::Result<()> {
+    // SAFETY: zero is a valid value of every field.
+    let parameters: nix::libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the parameters live as long as the call.
+    let result = unsafe { nix::libc::sched_setscheduler(pid, nix::libc::SCHED_BATCH, &raw const parameters) };
+    nix::errno::Errno::result(result).map(drop)
 }
 
 /// Per-process limits, which need no group.

@@ -295,6 +295,8 @@ impl Supervisor {
             Order::End => attached::end(&mut self.sampler, &self.probe),
             Order::Rest => {
                 rest(&self.probe);
+                // Frozen processes use nothing, and reading it would take time from the one that is measured.
+                self.next_sample = None;
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(true));
@@ -305,6 +307,7 @@ impl Supervisor {
                     .iter()
                     .for_each(|contained| contained.stand_still(false));
                 wake(&self.probe);
+                self.next_sample = self.spec.sample_every.map(|every| Instant::now() + every);
                 say(&SupervisorEvent::Wakes);
             }
             Order::Memory => attached::tell_memory(&self.probe),

@@ -311,6 +311,7 @@ fn spec() -> ProcessSpec {
         empty_home: true,
         environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),
         cpus: Cpus::from(vec![2, 3]),
+        batch_policy: true,
         supervisor_cpus: Cpus::default(),
         limits: Limits::default(),
         isolation: Isolation::WherePossible,

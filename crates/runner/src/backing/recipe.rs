@@ -204,6 +204,7 @@ impl Recipe {
             empty_home: true,
             environment: all,
             cpus: self.placement.cpus.clone(),
+            batch_policy: self.placement.batch_policy,
             supervisor_cpus: self.placement.keepers.clone(),
             log: there.logs.join(self.trial_placement.log(log)),
             log_bytes: LOG_BYTES,

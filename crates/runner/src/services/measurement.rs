@@ -9,8 +9,8 @@ use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
-    BackingUsage, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording, Resources,
-    TrialStage, Warning, WarningKind,
+    BackingUsage, Bottleneck, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
+    Resources, TrialStage, Warning, WarningKind,
 };
 
 /// One measured window of a trial.
@@ -107,8 +107,15 @@ impl TrialFacts<'_> {
         }
         measurement.backing_services = BackingUsage::join(&backing_services);
         add_contradictions(&mut measurement);
-        let bound = backing_service_bound(&measurement, &self.placement.placement);
-        measurement.warnings.extend(bound);
+        let placement = &self.placement.placement;
+        measurement
+            .warnings
+            .extend(backing_service_bound(&measurement, placement));
+        if placement.generator_shares_cpus() {
+            // It waits for the service and the service for it: that is no limit.
+            let limits = |warning: &Warning| warning.kind.facts().bottleneck == Some(Bottleneck::Generator);
+            measurement.recording.warnings.retain(|warning| !limits(warning));
+        }
         let sum = |of: fn(&InterleavedWindow) -> Option<u64>| records.iter().map(of).sum::<Option<u64>>();
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);

@@ -367,6 +367,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         while let Some((load, subject)) = slot.loaded() {
             let event = monitor.next(load, subject, &mut |progress| journal.progress(progress))?;
             if let Some(Event::Recording { recording }) = event {
+                // A warm-up that is not followed by its measurement leaves a window open, whose probe would go on.
+                let _ = subject.service.end_window();
                 slot.answers.push(recording.answers);
                 slot.load = None;
             }

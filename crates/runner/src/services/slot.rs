@@ -679,8 +679,8 @@ fn placement(run: &Run<'_>, placing: BlockPlacement, (number, has_backing): (Slo
     match placing {
         BlockPlacement::Alone => alone(run.plan.limits.cpus),
         BlockPlacement::Interleaved => TrialPlacement {
+            placement: alone(run.plan.limits.cpus).placement.for_windows(),
             slot: slot(true),
-            ..alone(run.plan.limits.cpus)
         },
         BlockPlacement::Paired { turned } => {
             let usual = alone(None).placement;

@@ -196,6 +196,7 @@ fn spec_of(
         empty_home: true,
         environment,
         cpus: placement.service.cpus.clone(),
+        batch_policy: placement.service.batch_policy,
         supervisor_cpus: placement.service.keepers.clone(),
         limits: Limits {
             cpus: start.limits.cpus,

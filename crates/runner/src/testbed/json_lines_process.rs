@@ -65,6 +65,7 @@ impl JsonLinesProcess {
             folder: task.folder.map_or_else(|| member.logs.clone(), PathBuf::from),
             inherited: InheritedVariables::All,
             cpus: place.cpus,
+            batch_policy: place.batch_policy,
             supervisor_cpus: place.keepers,
             stdio: Stdio::Piped,
             log: member.logs.join(task.log),

@@ -36,6 +36,7 @@ pub(crate) fn across(
         host: hosts[host].name.to_owned(),
         address: hosts[host].address.to_owned(),
         cpus: cpus.clone(),
+        batch_policy: false,
         keepers: shares[host].keepers.clone(),
     };
     Placement {

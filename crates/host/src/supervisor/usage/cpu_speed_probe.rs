@@ -23,7 +23,7 @@ const MESSAGES: usize = 8;
 /// Size of a message, bytes.
 const MESSAGE: usize = 64;
 
-/// Probes each of the CPUs until it is ended.
+/// Probes each of the CPUs until it is ended or dropped.
 #[derive(Debug)]
 pub(super) struct CpuSpeedProbe {
     over: Arc<AtomicBool>,
@@ -46,12 +46,24 @@ impl CpuSpeedProbe {
     }
 
     /// Ends the probes: mean CPU time of a probe over all CPUs, ns; `None` if there was none.
-    pub(super) fn end(self) -> Option<f64> {
-        self.over.store(true, Ordering::Relaxed);
-        self.threads.iter().for_each(|thread| thread.thread().unpark());
-        let found = self.threads.into_iter().filter_map(|thread| thread.join().ok()?);
+    pub(super) fn end(mut self) -> Option<f64> {
+        self.stop();
+        let threads = std::mem::take(&mut self.threads);
+        let found = threads.into_iter().filter_map(|thread| thread.join().ok()?);
         let (sum, count) = found.fold((0.0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         (count > 0).then(|| sum / f64::from(count))
+    }
+
+    fn stop(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.threads.iter().for_each(|thread| thread.thread().unpark());
+    }
+}
+
+/// A window that is begun again without its end must not leave its probes running.
+impl Drop for CpuSpeedProbe {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -112,6 +124,19 @@ mod tests {
             .end()
             .expect("a CPU of mine");
         assert!((1_000.0..10_000_000.0).contains(&mean), "{mean} ns");
+    }
+
+    #[test]
+    fn a_probe_that_is_dropped_ends() {
+        let probe = CpuSpeedProbe::begin(&Cpus::from_iter([0]));
+        let over = Arc::downgrade(&probe.over);
+        drop(probe);
+        // Its thread holds the flag until it ends.
+        let began = std::time::Instant::now();
+        while over.strong_count() > 0 {
+            assert!(began.elapsed() < Duration::from_secs(10), "it still runs");
+            thread::yield_now();
+        }
     }
 
     #[test]
