@@ -15,7 +15,8 @@ const OTHER_FILES: u64 = 64;
 
 impl Plan {
     pub fn of(catalogue: &Catalogue, suite: &Suite, overrides: &PlanOverrides) -> Result<Self, ConfigError> {
-        let design = suite.design_for(overrides.design);
+        let builder = PlanBuilder::new(catalogue, suite, overrides)?;
+        let design = builder.design;
         let mut plan = Self {
             suite: suite.name.clone(),
             title: suite.title.clone(),
@@ -42,7 +43,6 @@ impl Plan {
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let builder = PlanBuilder::new(catalogue, suite, overrides)?;
         let mut faults = Faults::default();
         builder.limits_fit(&mut faults);
         let mut planned: Vec<(&SuiteGroup, GroupPlan)> = Vec::new();
@@ -76,6 +76,7 @@ struct PlanBuilder<'a> {
     overrides: &'a PlanOverrides,
     /// The services that the command line selects; `None`: all.
     only: Option<Vec<&'a Service>>,
+    design: Design,
 }
 
 impl<'a> PlanBuilder<'a> {
@@ -84,12 +85,38 @@ impl<'a> PlanBuilder<'a> {
         suite: &'a Suite,
         overrides: &'a PlanOverrides,
     ) -> Result<Self, ConfigError> {
-        Ok(Self {
+        let mut builder = Self {
             catalogue,
             suite,
             overrides,
             only: selected_services(catalogue, overrides)?,
-        })
+            design: suite.design_for(overrides.design),
+        };
+        if let Design::Interleaved { window_ns, .. } = builder.design {
+            builder.design = builder.interleaved(window_ns);
+        }
+        Ok(builder)
+    }
+
+    /// The interleaved design, as long as the command line wants. A service that it selects alone has nothing to take turns with: then
+    /// the design of a suite is a sequence.
+    fn interleaved(&self, window_ns: u64) -> Design {
+        let is_alone = |group: &SuiteGroup| {
+            let contract = self.catalogue.contract(&group.contract).ok();
+            let entries = contract.and_then(|contract| self.entries(group, contract, 0).ok());
+            entries.is_some_and(|entries| entries.len() == 1)
+        };
+        if self.overrides.design.is_none() && self.only.is_some() && self.suite.groups.iter().any(is_alone) {
+            return Design::Sequence;
+        }
+        match self.overrides.duration {
+            Some(length) if window_ns > 0 => {
+                let window_ns = window_ns.min(length.as_nanos() as u64).max(1);
+                let cycles = (length.as_nanos() as u64).div_ceil(window_ns) as u32;
+                Design::Interleaved { window_ns, cycles }
+            }
+            _ => self.design,
+        }
     }
 
     /// The limits of the suite must not exceed the resources of the machine.
@@ -145,7 +172,7 @@ impl<'a> PlanBuilder<'a> {
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
-        let interleaved = self.suite.design_for(self.overrides.design) != Design::Sequence;
+        let interleaved = self.design != Design::Sequence;
         let is_overridden = interleaved && self.suite.design == Design::Sequence;
         group.rank_by.filter(|_| !is_overridden)
     }
@@ -287,7 +314,7 @@ impl<'a> PlanBuilder<'a> {
         planned: &GroupPlan,
         entries: &[Entry],
     ) -> Result<(), ConfigError> {
-        let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.overrides.design) else {
+        let Design::Interleaved { window_ns, cycles } = self.design else {
             return Ok(());
         };
         let spans = &group.spans;

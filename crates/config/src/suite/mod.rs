@@ -378,9 +378,9 @@ pub enum Design {
 
 impl Design {
     /// Default length of a window.
-    pub const WINDOW: Duration = Duration::from_millis(200);
+    pub const WINDOW: Duration = Duration::from_secs(1);
     /// Default number of windows of each service in a round.
-    pub const CYCLES: u32 = 30;
+    pub const CYCLES: u32 = 6;
 
     /// The default interleaved design; METHOD.md gives the reasons.
     pub const fn interleaved() -> Self {

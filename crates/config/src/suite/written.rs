@@ -90,11 +90,11 @@ pub(super) enum DesignToml {
 /// The windows of an interleaved design.
 #[derive(Deserialize, Clone, Copy, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("x-give" = "a table, such as { window = \"200ms\", cycles = 30 }"))]
+#[schemars(extend("x-give" = "a table, such as { window = \"1s\", cycles = 6 }"))]
 pub(super) struct InterleavedToml {
-    /// The length of a window; default: 200 ms.
+    /// The length of a window; default: 1 s.
     window: Option<PositiveDuration>,
-    /// The windows of each service in a round; default: 30.
+    /// The windows of each service in a round; default: 6.
     cycles: Option<NonZeroU32>,
 }
 

@@ -70,6 +70,44 @@ fn a_study_in_quick_has_time_for_its_rounds_within_150_minutes() {
     }
 }
 
+/// The command line can shorten an interleaved suite, and select a service that has nothing to take turns with.
+#[test]
+fn an_interleaved_suite_follows_the_command_line() {
+    let catalogue = catalogue();
+    let suite =
+        Suite::read(&root().join("suites/quick.toml"), None).unwrap_or_else(|error| panic!("{error}"));
+    let design = |overrides: PlanOverrides| {
+        let plan = Plan::of(&catalogue, &suite, &overrides);
+        plan.unwrap_or_else(|error| panic!("{error}")).design
+    };
+    let windows = |window_ms: u64, cycles| Design::Interleaved {
+        window_ns: window_ms * 1_000_000,
+        cycles,
+    };
+    assert_eq!(design(PlanOverrides::default()), windows(1_000, 4));
+    for (length_ms, expected) in [(300, windows(300, 1)), (2_500, windows(1_000, 3))] {
+        let shorter = PlanOverrides {
+            duration: Some(Duration::from_millis(length_ms)),
+            ..PlanOverrides::default()
+        };
+        assert_eq!(design(shorter), expected);
+    }
+    let only = |services: &[&str], requested| PlanOverrides {
+        services: services.iter().map(|&name| name.to_owned()).collect(),
+        design: requested,
+        ..PlanOverrides::default()
+    };
+    assert_eq!(design(only(&["go-nethttp"], None)), Design::Sequence);
+    assert_eq!(design(only(&["go-*"], None)), windows(1_000, 4));
+    assert_eq!(design(only(&[], Some(Design::Sequence))), Design::Sequence);
+    let refused = Plan::of(
+        &catalogue,
+        &suite,
+        &only(&["go-nethttp"], Some(Design::interleaved())),
+    );
+    assert!(refused.is_err_and(|error| error.to_string().contains("at least two services")));
+}
+
 #[test]
 fn starts_are_shared_where_a_suite_or_a_profile_says_so() {
     let catalogue = catalogue();

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// others
     #[arg(long, alias = "turns")]
     interleaved: bool,
+    /// Measure the services one after the other, each with the machine for itself
+    #[arg(long, conflicts_with = "interleaved")]
+    sequence: bool,
     /// IPv4 address that services listen on [default: the suite's, else the loopback]
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST")]
     host: Option<Ipv4Addr>,
@@ -125,10 +128,10 @@ impl Args {
             warm_up: time(self.warmup).or(self.cold.then_some(Duration::ZERO)),
             starts: self.cold.then_some(Starts::Fresh),
             tie: self.tie,
-            design: match (self.interleaved, self.cold) {
-                (true, _) => Some(Design::interleaved()),
-                (_, true) => Some(Design::Sequence),
-                _ => None,
+            design: if self.interleaved {
+                Some(Design::interleaved())
+            } else {
+                (self.sequence || self.cold).then_some(Design::Sequence)
             },
             address: Address {
                 host: self.host.map(|host| host.to_string()),
