@@ -22,6 +22,13 @@ pub struct RolePlacement {
     pub keepers: Cpus,
 }
 
+impl RolePlacement {
+    /// Whether both roles have a CPU in common.
+    pub fn shares_cpus(&self, other: &Self) -> bool {
+        self.host == other.host && self.cpus.overlaps(&other.cpus)
+    }
+}
+
 /// The placement of every role of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
@@ -71,12 +78,9 @@ impl Placement {
 
     /// Whether generator and service have a CPU in common: then neither of them alone is the limit.
     pub fn generator_shares_cpus(&self) -> bool {
-        let is_shared = |worker: &RolePlacement| {
-            let cpus = worker.cpus.as_slice();
-            worker.host == self.service.host
-                && cpus.iter().any(|cpu| self.service.cpus.as_slice().contains(cpu))
-        };
-        self.workers.iter().any(is_shared)
+        self.workers
+            .iter()
+            .any(|worker| worker.shares_cpus(&self.service))
     }
 
     /// Swaps the CPUs of service and generator if both are on one host and have equally many.

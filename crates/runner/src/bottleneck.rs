@@ -1,6 +1,6 @@
 //! Detects that a backing service was the limit of a load, from resource usage and from what connections waited for. Pure functions.
 
-use prony_host::{Placement, RolePlacement};
+use prony_host::Placement;
 use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
 
 /// A backing service that uses at least this share of its CPUs is busy.
@@ -115,7 +115,7 @@ fn busy_cpus(
         .filter_map(|one| Some((one.title.as_str(), part(one.resources.as_ref()?)?)))
         .collect();
     let by_generator = match generator {
-        Some(generator) if overlap(own_placement, placement.generator()) => part(generator)?,
+        Some(generator) if own_placement.shares_cpus(placement.generator()) => part(generator)?,
         _ => 0.0,
     };
     let own: f64 = used.iter().map(|(_, share)| share).sum();
@@ -142,14 +142,10 @@ fn share(used: &Resources, cpus: usize) -> Option<f64> {
     (all > 0.0).then_some(used.cpu_ns? as f64 / all)
 }
 
-fn overlap(one: &RolePlacement, other: &RolePlacement) -> bool {
-    one.host == other.host && one.cpus.overlaps(&other.cpus)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_host::Cpus;
+    use prony_host::{Cpus, RolePlacement};
     use prony_records::ConnectionSamples;
 
     fn used(percent: u64) -> Resources {

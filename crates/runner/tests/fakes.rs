@@ -293,7 +293,7 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
     let measurement = measured(&steady_testbed(), &generator);
     let steadiness = measurement.steadiness.expect("watched");
     assert_eq!(steadiness.classification, Classification::Settled);
-    // Five slices of three intervals, and the one that was under way.
+    // Six slices of three intervals, and the one that was under way.
     assert_eq!(steadiness.intervals.len(), 19);
     assert!(
         steadiness

@@ -94,9 +94,10 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         reason: cause(spec, &error),
         cause: SpawnCause::Machine,
     })?;
-    if spec.batch_policy && set_batch_policy(pid).is_err() {
-        warnings.extend(judge(vec![Problem::without_batch_policy()], spec.isolation)?);
-    }
+    warnings.extend(judge(
+        in_batch_policy(spec, pid).into_iter().collect(),
+        spec.isolation,
+    )?);
     Ok(Child {
         pid,
         started,
@@ -238,8 +239,13 @@ pub(super) fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
     Ok(set)
 }
 
+/// Sets the batch policy of the first process of a spec if it wants one; the problem if it is not in force then.
+pub(super) fn in_batch_policy(spec: &ProcessSpec, first: i32) -> Option<Problem> {
+    (spec.batch_policy && set_batch_policy(first).is_err()).then(Problem::without_batch_policy)
+}
+
 /// Sets the scheduling policy `SCHED_BATCH` of a process that has one thread, and of its future children; 0: the calling process.
-pub(super) fn set_batch_policy(pid: i32) -> nix::Result<()> {
+fn set_batch_policy(pid: i32) -> nix::Result<()> {
     // SAFETY: zero is a valid value of every field.
     let parameters: nix::libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the parameters live as long as the call.

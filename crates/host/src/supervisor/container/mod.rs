@@ -9,7 +9,7 @@ mod environment;
 
 use self::create::{create_line, powers, signal_of};
 use self::environment::EnvironmentFile;
-use super::child::{Child, Inherits, SpawnError, affinity, cable, judge, set_batch_policy, spawn};
+use super::child::{Child, Inherits, SpawnError, affinity, cable, in_batch_policy, judge, spawn};
 use super::protocol::{SpawnCause, Start};
 use super::usage::{Probe, tick_ns};
 use crate::cgroup::{Group, Problem};
@@ -134,9 +134,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         child.group = Group::of_container(first);
         let mut problems = Problem::in_container(first, &spec.limits, &powers.remedy(engine));
         problems.extend(on_its_cpus(first, &spec.cpus, engine));
-        if spec.batch_policy && set_batch_policy(first).is_err() {
-            problems.push(Problem::without_batch_policy());
-        }
+        problems.extend(in_batch_policy(spec, first));
         child.warnings = judge(problems, spec.isolation)?;
         made.pin_others(&spec.supervisor_cpus, child.group.as_ref());
     }

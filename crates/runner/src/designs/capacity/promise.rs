@@ -1,8 +1,8 @@
 //! Whether a service sustains the rate that a search found, measured once more: simulated.
 
-use super::tests::recording;
+use super::tests::{open, recording};
 use super::*;
-use prony_load::{Arrival, Profile, Rate, Search, Spacing};
+use prony_load::{Rate, Search, Spacing};
 use prony_records::Histogram;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -71,20 +71,10 @@ fn normal(random: &mut SmallRng) -> f64 {
 
 /// The rate that a search finds in this start.
 fn found(queue: &mut Queue) -> f64 {
-    let rate = |per_s| Rate::per_second(per_s).expect("a rate");
-    let load = Load::Open {
-        arrival: Arrival {
-            profile: Profile::Constant { rate: rate(1_000.0) },
-            spacing: Spacing::Poisson,
-        },
-        connections: 64,
-        in_flight: 1,
-        backlog: 1,
-        members: None,
-    };
+    let load = open(Spacing::Poisson);
     let search = Search {
         objective: "p99<10ms".parse().expect("an objective"),
-        limit: rate(200_000.0),
+        limit: Rate::per_second(200_000.0).expect("a rate"),
         precision: PRECISION,
         step_ns: 300_000_000,
     };

@@ -2,6 +2,22 @@ use super::*;
 use prony_load::{Arrival, Profile, Rate, Search, Spacing};
 use serde_json::json;
 
+/// A thousand requests a second on 64 connections.
+pub(super) fn open(spacing: Spacing) -> Load {
+    Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(1_000.0).expect("a rate"),
+            },
+            spacing,
+        },
+        connections: 64,
+        in_flight: 1,
+        backlog: 1,
+        members: None,
+    }
+}
+
 /// A recording of an open load of one second: requests due, valid replies, and valid replies within the second.
 pub(super) fn recording(due: u64, valid: u64, within: u64) -> Recording {
     let recording = json!({
@@ -73,18 +89,7 @@ fn a_fault_of_the_machine_ends_the_search() {
 
 #[test]
 fn a_first_rate_without_a_valid_reply_ends_the_search_of_a_server_that_prony_did_not_start() {
-    let load = Load::Open {
-        arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(1_000.0).expect("a rate"),
-            },
-            spacing: Spacing::Even,
-        },
-        connections: 64,
-        in_flight: 1,
-        backlog: 1,
-        members: None,
-    };
+    let load = open(Spacing::Even);
     let search = Search {
         objective: "p99<1h".parse().expect("an objective"),
         limit: Rate::per_second(2_000.0).expect("a rate"),
