@@ -1,5 +1,6 @@
 //! Checks of this repository that need more than a command. They drive the built `prony` from outside, by its commands.
 
+mod bench_drafts;
 mod bench_engine;
 mod bench_store;
 mod checkout;
@@ -36,6 +37,7 @@ enum Step {
     Tools,
     Services(services::Arguments),
     Suites(suites::Arguments),
+    BenchDrafts(bench_drafts::Arguments),
     BenchEngine(bench_engine::Arguments),
     BenchStore(bench_store::Arguments),
     KeepStore(keep_store::Arguments),
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Step::Tools => test::install_tools(),
         Step::Services(arguments) => services::run(&arguments),
         Step::Suites(arguments) => suites::run(&arguments),
+        Step::BenchDrafts(arguments) => bench_drafts::run(&arguments),
         Step::BenchEngine(arguments) => bench_engine::run(&arguments),
         Step::BenchStore(arguments) => bench_store::run(&arguments),
         Step::KeepStore(arguments) => keep_store::run(&arguments),

@@ -33,6 +33,8 @@ pub struct CheckRequest<'a> {
     pub seed: u64,
     /// Whether to run slow cases too.
     pub thorough: bool,
+    /// Whether to run cases with requests that may change data. A server that prony did not start may hold data that somebody needs.
+    pub allow_writes: bool,
 }
 
 /// Maximum number of exchanges of a case in a recheck.
@@ -112,6 +114,7 @@ fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.contract.cases(request.protocol, request.seed).into_iter();
     cases
         .filter(|case| request.thorough || !case.thorough)
+        .filter(|case| request.allow_writes || case.only_reads())
         .partition(|case| case.restart.is_none() && case.leave.is_none())
 }
 
@@ -119,7 +122,7 @@ fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
 pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     let seed = !request.seed;
     let mut cases = request.contract.cases(request.protocol, seed);
-    cases.retain(|case| !case.alone && !case.thorough);
+    cases.retain(|case| !case.alone && !case.thorough && (request.allow_writes || case.only_reads()));
     for case in &mut cases {
         let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
         // A long case whose calls capture nothing is a list of values, of which a sample is enough. Any other case needs all calls.

@@ -93,6 +93,7 @@ pub(crate) const fn request<'a>(
         protocol,
         seed: 11,
         thorough: false,
+        allow_writes: true,
     }
 }
 

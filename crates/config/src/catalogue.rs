@@ -91,7 +91,7 @@ impl Catalogue {
             let read = if is_shipped {
                 Contract::load_shipped(&folder)
             } else {
-                Contract::load(&folder)
+                Contract::load_without_schemas(&folder)
             };
             let read = read.and_then(|contract| {
                 catalogue.verify_backing_services(&contract)?;
@@ -338,11 +338,13 @@ impl Catalogue {
         if let Some(error) = self.error_of(FileKind::Contract, name) {
             return Err(error.clone());
         }
-        self.contracts.get(name).ok_or_else(|| ConfigError::Unknown {
+        let contract = self.contracts.get(name).ok_or_else(|| ConfigError::Unknown {
             kind: "contract",
             name: name.to_owned(),
             allowed: suggest(self.contracts.keys().map(String::as_str), name),
-        })
+        })?;
+        contract.verify_schemas()?;
+        Ok(contract)
     }
 
     /// The contract of this name that a service is checked and loaded with: that of its revision.

@@ -1,7 +1,10 @@
 //! The operations of a load, and their mix or sequence.
 
-use crate::{Expectation, Parameter, Request};
-use serde::{Deserialize, Serialize};
+use crate::{BodyRule, Expectation, Parameter, Request, SchemaDocument, SchemaPart};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// One kind of call: the request and the expected reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,19 +38,83 @@ pub enum Order {
     Sequence(Vec<Step>),
 }
 
-/// A set of operations and how they are combined.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A set of operations and how they are combined. Serialized, it has the JSON Schemas of all operations, each once and without what the
+/// operations do not use.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "WorkloadJson")]
 pub struct Workload {
     /// The name of the workload in the contract.
     pub name: String,
     /// The parameters that the templates of all operations refer to by index.
-    #[serde(default)]
     pub parameters: Vec<Parameter>,
     /// The operations that steps refer to by index.
     pub operations: Vec<Operation>,
     /// How the next operation is chosen.
     pub order: Order,
+}
+
+/// A serialized workload.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadJson {
+    name: String,
+    #[serde(default)]
+    parameters: Vec<Parameter>,
+    operations: Vec<Operation>,
+    order: Order,
+    /// Documents by their digests.
+    #[serde(default)]
+    schemas: BTreeMap<String, Value>,
+}
+
+impl From<WorkloadJson> for Workload {
+    fn from(read: WorkloadJson) -> Self {
+        let documents = read.schemas.into_iter();
+        let documents: BTreeMap<String, SchemaDocument> = documents
+            .map(|(digest, value)| (digest, SchemaDocument::new(value)))
+            .collect();
+        let mut operations = read.operations;
+        for rule in operations.iter_mut().flat_map(|one| &mut one.expect.body) {
+            if let BodyRule::JsonSchema(part) = rule
+                && let Some(document) = documents.get(part.document.digest())
+            {
+                part.document = document.clone();
+            }
+        }
+        Self {
+            name: read.name,
+            parameters: read.parameters,
+            operations,
+            order: read.order,
+        }
+    }
+}
+
+impl Serialize for Workload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut parts: BTreeMap<&str, Vec<&SchemaPart>> = BTreeMap::new();
+        for rule in self.operations.iter().flat_map(|one| &one.expect.body) {
+            if let BodyRule::JsonSchema(part) = rule {
+                parts.entry(part.document.digest()).or_default().push(part);
+            }
+        }
+        let schemas: BTreeMap<&str, Value> = parts
+            .into_iter()
+            .map(|(digest, parts)| {
+                let pointers = parts.iter().map(|part| part.pointer.as_str());
+                (digest, parts[0].document.only(pointers))
+            })
+            .collect();
+        let mut fields = serializer.serialize_struct("Workload", 5)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("parameters", &self.parameters)?;
+        fields.serialize_field("operations", &self.operations)?;
+        fields.serialize_field("order", &self.order)?;
+        if !schemas.is_empty() {
+            fields.serialize_field("schemas", &schemas)?;
+        }
+        fields.end()
+    }
 }
 
 /// A workload that cannot be sent.

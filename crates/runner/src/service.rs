@@ -93,6 +93,7 @@ pub fn with_service<T>(
             protocol,
             seed: request.seed,
             thorough: request.thorough,
+            allow_writes: true,
         })
         .collect();
     let limit = request.service.start_timeout;

@@ -13,8 +13,13 @@ pub struct Schema(Validator);
 
 /// Why a schema could not be compiled.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct SchemaError(String);
+#[error("{}{}{reason}", at, if at.is_empty() { "" } else { ": " })]
+pub struct SchemaError {
+    /// JSON pointer to the part of the schema that is wrong; empty if it is the schema as a whole.
+    pub at: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
 
 /// The first violation of a schema in a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,13 +48,9 @@ impl Schema {
             .should_validate_formats(true)
             .build(schema)
             .map(Self)
-            .map_err(|error| {
-                let place = error.instance_path().to_string();
-                SchemaError(if place.is_empty() {
-                    error.to_string()
-                } else {
-                    format!("{place}: {error}")
-                })
+            .map_err(|error| SchemaError {
+                at: error.instance_path().to_string(),
+                reason: error.to_string(),
             })
     }
 

@@ -217,6 +217,7 @@ mod tests {
             protocol: Protocol::Http1,
             seed: 1,
             thorough: false,
+            allow_writes: true,
         };
         let exchange = Exchange {
             label: "GET /".to_owned(),

@@ -1,6 +1,7 @@
 //! A loaded contract, and its description.
 
 use crate::ConfigError;
+use crate::contract::call::SchemaFiles;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
@@ -34,6 +35,7 @@ pub struct Contract {
     pub(crate) beside: BackingSpec,
     /// The rows that have been read, by their name in the contract.
     pub(crate) tables: BTreeMap<String, RowTable>,
+    pub(crate) schemas: SchemaFiles,
 }
 
 /// One kind of call.
@@ -69,6 +71,7 @@ impl Contract {
             schema: None,
             beside: BackingSpec::default(),
             tables: BTreeMap::new(),
+            schemas: SchemaFiles::default(),
         })
     }
 

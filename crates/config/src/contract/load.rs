@@ -3,6 +3,7 @@
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::backing::BackingSpec;
+use crate::contract::call::{SchemaAccess, SchemaFiles};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
@@ -11,26 +12,54 @@ use crate::format::{Faults, FileKind, SourceFile};
 use prony_load::Protocol;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The seed with which a contract is tried out; any value works.
 const TRIED_SEED: u64 = 1;
 
 impl Contract {
-    /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
+    /// Reads `contract.toml` of a folder and all files that it names, compiles its JSON Schemas, and tries out every case and workload.
     pub fn load(folder: &Path) -> Result<Self, ConfigError> {
         Self::of(folder, SourceFile::read(&folder.join("contract.toml"))?)
     }
 
     /// The same, from the text of its `contract.toml`.
     pub(crate) fn of(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
-        let contract = Self::read(folder, file)?;
+        Self::tried_out(folder, file, SchemaAccess::Compile)
+    }
+
+    /// The same without opening JSON Schemas, which are read when they are used.
+    pub(crate) fn load_without_schemas(folder: &Path) -> Result<Self, ConfigError> {
+        let file = SourceFile::read(&folder.join("contract.toml"))?;
+        Self::tried_out(folder, file, SchemaAccess::Skip)
+    }
+
+    fn tried_out(folder: &Path, file: SourceFile, access: SchemaAccess) -> Result<Self, ConfigError> {
+        let mut contract = Self::read(folder, file)?;
+        contract.schemas.access = access;
         contract.try_out()?;
+        contract.schemas.access = SchemaAccess::Read;
+        if access == SchemaAccess::Compile {
+            contract.schemas.verified = Arc::new(Ok(()).into());
+        }
         Ok(contract)
+    }
+
+    /// Fails if a JSON Schema cannot be read or compiled. The result is kept.
+    pub(crate) fn verify_schemas(&self) -> Result<(), ConfigError> {
+        let verify = || {
+            let mut contract = self.clone();
+            contract.schemas.access = SchemaAccess::Compile;
+            contract.try_out()
+        };
+        self.schemas.verified.get_or_init(verify).clone()
     }
 
     /// Reads a contract that is shipped with prony. Tests try it out, so that users need not wait for that with each command.
     pub(crate) fn load_shipped(folder: &Path) -> Result<Self, ConfigError> {
-        Self::read(folder, SourceFile::read(&folder.join("contract.toml"))?)
+        let mut contract = Self::read(folder, SourceFile::read(&folder.join("contract.toml"))?)?;
+        contract.schemas.verified = Arc::new(Ok(()).into());
+        Ok(contract)
     }
 
     fn read(folder: &Path, file: SourceFile) -> Result<Self, ConfigError> {
@@ -69,6 +98,7 @@ impl Contract {
             tokens: jwt::mint(&file, folder, &written.jwt)?,
             beside: BackingSpec::read(&file, folder, &written)?,
             tables: BTreeMap::new(),
+            schemas: SchemaFiles::default(),
             file,
             written,
         })

@@ -1,5 +1,6 @@
 //! A JSON or YAML file, and the line of each of its values.
 
+mod json;
 mod yaml;
 
 use crate::import::DraftError;
@@ -20,7 +21,13 @@ pub(crate) struct Document {
     /// The name of the file, for messages.
     pub(crate) file: String,
     pub(crate) value: Value,
-    lines: Lines,
+    lines: LineIndex,
+}
+
+/// Where the values of a file are.
+enum LineIndex {
+    Json(json::Positions),
+    Yaml(Lines),
 }
 
 /// The line of a value, and those of the values below it.
@@ -36,6 +43,27 @@ enum Below {
     Nothing,
     Items(Vec<Lines>),
     Members(BTreeMap<String, Lines>),
+}
+
+impl Lines {
+    fn line(&self, pointer: &str) -> usize {
+        let mut lines = self;
+        for token in pointer.split('/').skip(1) {
+            let next = match &lines.below {
+                Below::Nothing => None,
+                Below::Items(items) => token.parse::<usize>().ok().and_then(|place| items.get(place)),
+                Below::Members(members) => members.get(&unescaped(token)),
+            };
+            let Some(next) = next else { break };
+            lines = next;
+        }
+        lines.line.max(1)
+    }
+}
+
+/// A token of a JSON pointer (RFC 6901).
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
 }
 
 impl Document {
@@ -69,15 +97,17 @@ impl Document {
             line,
             message,
         };
-        let is_json = text.trim_start().starts_with(['{', '[']);
-        let (value, lines) = if is_json {
-            let value: Value = serde_json::from_str(text)
-                .map_err(|error| invalid(error.line(), format!("not JSON: {error}")))?;
-            // YAML reads some escapes differently from JSON: for a JSON file, the YAML reader only provides the lines.
-            let lines = yaml::read(text).map(|(_, lines)| lines);
-            (value, lines.unwrap_or_default())
-        } else {
-            yaml::read(text).map_err(|error| invalid(error.line, error.message))?
+        let (value, lines) = match serde_json::from_str::<Value>(text) {
+            Ok(value) => (value, LineIndex::Json(json::Positions::of(text))),
+            // YAML has a notation with braces as well.
+            Err(error) => match yaml::read(text) {
+                Ok((value, lines)) if value.is_object() || value.is_array() => (value, LineIndex::Yaml(lines)),
+                _ if text.trim_start().starts_with(['{', '[']) => {
+                    return Err(invalid(error.line(), format!("not JSON: {error}")));
+                }
+                Ok((value, lines)) => (value, LineIndex::Yaml(lines)),
+                Err(error) => return Err(invalid(error.line, error.message)),
+            },
         };
         let document = Self {
             file: file.to_owned(),
@@ -95,17 +125,10 @@ impl Document {
 
     /// The line of the value at a pointer, or of its closest existing parent.
     pub(crate) fn line(&self, pointer: &str) -> usize {
-        let mut lines = &self.lines;
-        for token in pointer.split('/').skip(1) {
-            let next = match &lines.below {
-                Below::Nothing => None,
-                Below::Items(items) => token.parse::<usize>().ok().and_then(|place| items.get(place)),
-                Below::Members(members) => members.get(&token.replace("~1", "/").replace("~0", "~")),
-            };
-            let Some(next) = next else { break };
-            lines = next;
+        match &self.lines {
+            LineIndex::Json(positions) => positions.line(pointer),
+            LineIndex::Yaml(lines) => lines.line(pointer),
         }
-        lines.line.max(1)
     }
 
     /// File and line of the value at a pointer.

@@ -1,6 +1,6 @@
 //! How large the parts of a draft may become. Small files can describe endless values, and describe one value many times.
 
-use crate::import::{Body, ExpectedBody, Operation};
+use crate::import::{Body, ExpectedBody, Omission, Operation};
 use serde_json::Value;
 
 /// What a value takes besides its text, bytes.
@@ -8,7 +8,7 @@ const VALUE: usize = 16;
 /// The largest draft, bytes.
 const LARGEST_DRAFT: usize = 16 << 20;
 /// The most operations of a draft; each is tried out when the contract is read.
-const MOST_OPERATIONS: usize = 2_000;
+const MOST_OPERATIONS: usize = 10_000;
 /// The deepest JSON in a contract: TOML is read down to 80 levels, of which some are the contract's own.
 const DEEPEST: usize = 60;
 
@@ -52,7 +52,7 @@ impl Room {
     pub(crate) fn take_operation(&mut self, operation: &Operation) -> bool {
         let body = match &operation.body {
             Some(Body::Json(value)) => self.take(value),
-            Some(Body::Text(text)) => self.take_bytes(text.len()),
+            Some(Body::Text(text) | Body::Template(text)) => self.take_bytes(text.len()),
             None => true,
         };
         let expected = match &operation.expect.body {
@@ -123,12 +123,22 @@ impl DraftRoom {
 
     /// Why operations are missing, if any are.
     pub(crate) fn remark(&self) -> Option<String> {
+        self.omission().map(|omission| omission.to_string())
+    }
+
+    /// The operations that have no room, if there are any.
+    pub(crate) fn omission(&self) -> Option<Omission> {
         let (place, count) = self.left_out.as_ref()?;
-        Some(format!(
-            "{place}: this operation and {} after it are left out: a draft has at most {MOST_OPERATIONS} operations and {} MiB",
+        let reason = format!(
+            "this operation and {} after it: a draft has at most {MOST_OPERATIONS} operations and {} MiB",
             count - 1,
             LARGEST_DRAFT >> 20
-        ))
+        );
+        Some(Omission {
+            place: place.clone(),
+            reason,
+            count: *count,
+        })
     }
 }
 

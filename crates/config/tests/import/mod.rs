@@ -1,5 +1,6 @@
 //! Drafts of contracts from other sources.
 
 mod bounds;
+mod described;
 mod openapi;
 mod written;

@@ -61,7 +61,7 @@ fn a_pet_shop() {
             "json = { name = \"doggie\", photoUrls = [\"https://example.com/a\"], secret = \"text",
             "It also accepts application/x-www-form-urlencoded.",
             "pets.yaml:11, GET /pet/findByStatus",
-            "POST /pet/{petId}/photo is left out: its body is of type application/octet-stream",
+            "left out: POST /pet/{petId}/photo: its body is of type application/octet-stream",
             "json_schema = \"schemas.json#/$defs/Pets\"",
         ],
     );
@@ -210,7 +210,7 @@ fn what_is_broken_is_told_with_its_line() {
         ("openapi: 3.1.0\n".to_owned(), "there are no `paths`"),
         (
             "openapi: 4.0.0\npaths: {}\n".to_owned(),
-            "api.yaml:1: OpenAPI 4.0.0 is not supported: use 3.0 or 3.1",
+            "api.yaml:1: OpenAPI 4.0.0 is not supported: use 3.0, 3.1 or 3.2",
         ),
         ("openapi: 3.1.0\npaths: {\n".to_owned(), "not YAML"),
         (
@@ -219,7 +219,7 @@ fn what_is_broken_is_told_with_its_line() {
         ),
         (
             body("{$ref: 'other.yaml#/A'}"),
-            "api.yaml:9: `$ref` refers to another file, `other.yaml#/A`",
+            "api.yaml:9: `$ref` refers to `other.yaml#/A`: there is no such file",
         ),
         (
             schemas("    A: {$ref: '#/components/schemas/B'}\n    B: {$ref: '#/components/schemas/A'}\n"),

@@ -2,15 +2,13 @@
 
 use super::generated::{self, CompiledList};
 use super::html::{self, CompiledTable};
+use super::json_schema::CompiledSchema;
 use super::{
     BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, regular_expression, text,
 };
 use crate::{Body, Bytes, Part, Template};
-use prony_schema::Schema;
 use prost_reflect::MessageDescriptor;
 use regex::bytes::Regex;
-use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug, Clone)]
 pub(super) enum CompiledRule {
@@ -21,7 +19,7 @@ pub(super) enum CompiledRule {
     List(CompiledList),
     Uploaded(Body),
     HtmlTable(CompiledTable),
-    JsonSchema(JsonSchema),
+    JsonSchema(CompiledSchema),
     Matches(Regex),
     Contains(Template),
     HtmlLine(Template),
@@ -50,7 +48,7 @@ impl CompiledRule {
             BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
             BodyRule::Uploaded(body) => Self::Uploaded(body.clone()),
             BodyRule::HtmlTable(table) => Self::HtmlTable(CompiledTable::new(table)),
-            BodyRule::JsonSchema(schema) => Self::JsonSchema(JsonSchema::compile(schema)?),
+            BodyRule::JsonSchema(schema) => Self::JsonSchema(schema.compile()?),
             BodyRule::Matches(pattern) => Self::Matches(regular_expression(pattern)?),
             BodyRule::Contains(template) => Self::Contains(template.clone()),
             BodyRule::HtmlLine(template) => Self::HtmlLine(template.clone()),
@@ -222,47 +220,4 @@ fn judge_meaning(
 fn row<'a>(number: &[u8], low: u64, bodies: &'a [Bytes]) -> Option<&'a Bytes> {
     let number: u64 = std::str::from_utf8(number).ok()?.parse().ok()?;
     bodies.get(usize::try_from(number.checked_sub(low)?).ok()?)
-}
-
-/// Largest number of schemas kept compiled.
-const MOST: usize = 256;
-/// A cache of compiled schemas. The check builds a new expectation for each request, and compiling a schema is the
-/// most expensive part of that.
-static COMPILED: Mutex<Vec<(Value, Arc<Schema>)>> = Mutex::new(Vec::new());
-
-/// A compiled schema, shared by all expectations that use it.
-#[derive(Debug, Clone)]
-pub(super) struct JsonSchema(Arc<Schema>);
-
-impl JsonSchema {
-    /// Compiles the schema, or takes it from the cache.
-    pub(super) fn compile(schema: &Value) -> Result<Self, ExpectationError> {
-        let mut cache = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, compiled)) = cache.iter().find(|(one, _)| one == schema) {
-            return Ok(Self(Arc::clone(compiled)));
-        }
-        let compiled = Schema::compile(schema).map_err(|error| ExpectationError::JsonSchema {
-            reason: error.to_string(),
-        })?;
-        let compiled = Arc::new(compiled);
-        if cache.len() == MOST {
-            cache.clear();
-        }
-        cache.push((schema.clone(), Arc::clone(&compiled)));
-        Ok(Self(compiled))
-    }
-
-    /// Judges a body; the mismatch names the first member that the schema does not allow.
-    pub(super) fn judge(&self, body: &[u8]) -> Result<(), Mismatch> {
-        let value = json::parsed(body, || "JSON that the schema allows".to_owned())?;
-        self.0.judge(&value).map_err(|fault| {
-            let what = if fault.at.is_empty() {
-                "body".to_owned()
-            } else {
-                format!("body at {}", fault.at)
-            };
-            let wanted = format!("{} (schema {})", fault.reason, fault.rule);
-            Mismatch::new(what, wanted, excerpt(fault.got.as_bytes()))
-        })
-    }
 }

@@ -11,6 +11,7 @@ mod header;
 mod html;
 mod json;
 mod json_rules;
+mod json_schema;
 mod protobuf;
 mod series;
 mod template_state;
@@ -25,6 +26,7 @@ pub use decode::DecodedSize;
 pub use generated::List;
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
+pub use json_schema::{SchemaDocument, SchemaPart, validate_schema};
 pub use series::Series;
 pub use template_state::Memory;
 pub use text::excerpt;
@@ -130,7 +132,7 @@ pub enum BodyRule {
     /// An HTML page with one table.
     HtmlTable(HtmlTable),
     /// JSON that is valid under this JSON Schema; draft 2020-12 unless its `$schema` says otherwise.
-    JsonSchema(serde_json::Value),
+    JsonSchema(SchemaPart),
     /// A regular expression that matches somewhere in the body.
     Matches(String),
     /// Bytes that occur somewhere in the body.

@@ -66,7 +66,7 @@ fn a_json_schema_allows_shapes() {
         "additionalProperties": false,
         "$defs": { "id": { "type": "integer", "minimum": 1 } },
     });
-    let rule = || BodyRule::JsonSchema(schema.clone());
+    let rule = || BodyRule::JsonSchema(SchemaPart::whole(schema.clone()));
     assert_eq!(judge(rule(), r#"{"at":"2026-01-02T03:04:05Z","id":7}"#), Ok(()));
     for (body, what, expected) in [
         (
@@ -93,7 +93,7 @@ fn a_json_schema_allows_shapes() {
         assert!(error.expected.contains(expected), "{error:?}");
     }
     let broken = Expectation {
-        body: vec![BodyRule::JsonSchema(serde_json::json!({ "type": "objekt" }))],
+        body: vec![BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "objekt" })))],
         ..Expectation::default()
     };
     let error = broken.compile().expect_err("no schema").to_string();
@@ -105,8 +105,8 @@ fn a_json_schema_allows_shapes() {
 fn a_body_that_a_schema_allowed_is_known_again() {
     let expectation = Expectation {
         body: vec![
-            BodyRule::JsonSchema(serde_json::json!({ "type": "object", "required": ["a"] })),
-            BodyRule::JsonSchema(serde_json::json!({ "type": "object", "required": ["b"] })),
+            BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "object", "required": ["a"] }))),
+            BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "object", "required": ["b"] }))),
         ],
         ..Expectation::default()
     }

@@ -4,7 +4,9 @@ use crate::CommandError;
 use crate::error::ErrorContext as _;
 use prony_check::{CallReply, CheckRequest, call, check};
 use prony_config::contract::Contract;
-use prony_config::import::{Draft, RecordedReply, learn};
+use prony_config::ConfigError;
+use prony_config::format::Diagnostics;
+use prony_config::import::{Draft, Omission, RecordedReply, learn};
 use prony_load::{Protocol, Target};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -29,8 +31,8 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Writes a draft into the folder of the contracts, and reads it back as a contract.
-fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
+/// Writes a draft into the folder of the contracts, and reads it back as a contract. Operations that are not valid in a contract are omitted.
+fn stage(contracts: &Path, name: &str, draft: &mut Draft) -> Result<(StagedDraft, Contract), CommandError> {
     let root = contracts.join(format!(".draft-{}", std::process::id()));
     let stage = StagedDraft {
         contract: root.join(name),
@@ -43,16 +45,54 @@ fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Co
     let mut private = std::fs::DirBuilder::new();
     private.mode(0o700).create(&stage.root).failed(cannot)?;
     std::fs::create_dir(&stage.contract).failed(cannot)?;
-    for (file, text) in draft.files(name) {
-        std::fs::write(stage.contract.join(file), text).failed(cannot)?;
+    loop {
+        let files = draft.files(name);
+        for (file, text) in &files {
+            std::fs::write(stage.contract.join(file), text).failed(cannot)?;
+        }
+        let error = match Contract::load(&stage.contract) {
+            Ok(contract) => return Ok((stage, contract)),
+            Err(error) => error,
+        };
+        if !omit_invalid(draft, &files["contract.toml"], &error) {
+            return Err(CommandError::Input(format!(
+                "no contract could be drafted from {}: {}",
+                draft.source,
+                reasons(&error).next().map_or_else(|| error.to_string(), |(_, reason)| reason)
+            )));
+        }
     }
-    let contract = Contract::load(&stage.contract).map_err(|error| {
-        CommandError::Input(format!(
-            "the draft is not a valid contract and was not stored ({error}): remove the part of {} that it comes from",
-            draft.source
-        ))
-    })?;
-    Ok((stage, contract))
+}
+
+/// The lines of errors in `contract.toml`, and what is wrong there.
+fn reasons(error: &ConfigError) -> impl Iterator<Item = (usize, String)> {
+    let found = match error {
+        ConfigError::Files(Diagnostics(found)) => found.as_slice(),
+        _ => &[],
+    };
+    found.iter().map(|one| (one.line, one.message.clone()))
+}
+
+/// Omits the operations that an error is about. `false`: it is about none, or no operation would be left.
+fn omit_invalid(draft: &mut Draft, text: &str, error: &ConfigError) -> bool {
+    let sections: Vec<(usize, &str)> = (1..)
+        .zip(text.lines())
+        .filter_map(|(line, text)| Some((line, text.strip_prefix("[operation.")?)))
+        .map(|(line, rest)| (line, rest.split([']', '.']).next().unwrap_or_default()))
+        .collect();
+    let before = draft.operations.len();
+    for (line, reason) in reasons(error) {
+        let section = sections.partition_point(|(begin, _)| *begin <= line);
+        let Some((_, name)) = section.checked_sub(1).map(|place| sections[place]) else {
+            continue;
+        };
+        let place = draft.operations.iter().position(|operation| operation.name == name);
+        if let Some(place) = place {
+            let operation = draft.operations.remove(place);
+            draft.omitted.push(Omission::new(operation.from, reason));
+        }
+    }
+    !draft.operations.is_empty() && draft.operations.len() < before
 }
 
 /// Fails unless the name is valid and unused.
@@ -83,24 +123,40 @@ pub fn write(contracts: &Path, name: &str, draft: &mut Draft) -> Result<PathBuf,
     Ok(folder)
 }
 
-/// Sends each request of the draft twice and turns the replies into expectations. Returns remarks about differences between the two
-/// replies.
+/// Sends each request of the draft twice and turns the replies into expectations. Requests that may write are sent only with
+/// `allow_writes`. An operation whose reply is not a success is omitted. Returns remarks about differences between the two replies.
+/// `progress` receives the number of requests so far, and of all.
 pub fn record(
     contracts: &Path,
     name: &str,
     draft: &mut Draft,
-    target: &Target,
+    (target, allow_writes): (&Target, bool),
+    progress: &dyn Fn(usize, usize),
 ) -> Result<Vec<String>, CommandError> {
     let began = Instant::now();
     let (first, second) = {
         let (_staged, contract) = stage(contracts, name, draft)?;
-        let first = replies(&contract, draft, target)?;
+        let count = draft.operations.len();
+        let first = replies(&contract, draft, (target, allow_writes), &|done| progress(done, 2 * count))?;
         std::thread::sleep(APART.saturating_sub(began.elapsed()));
-        (first, replies(&contract, draft, target)?)
+        let second = replies(&contract, draft, (target, allow_writes), &|done| progress(count + done, 2 * count))?;
+        (first, second)
     };
     let mut remarks = Vec::new();
-    draft.schemas.clear();
-    for ((operation, first), second) in draft.operations.iter_mut().zip(first).zip(second) {
+    let mut unsent = 0;
+    let operations = std::mem::take(&mut draft.operations);
+    for ((mut operation, first), second) in operations.into_iter().zip(first).zip(second) {
+        let (Some(first), Some(second)) = (first, second) else {
+            unsent += 1;
+            operation.remarks.push("It was not recorded, since it may change data.".to_owned());
+            draft.operations.push(operation);
+            continue;
+        };
+        if let Some(wrong) = [&first, &second].into_iter().find(|reply| !operation.is_success(reply.status)) {
+            let reason = format!("{} replied {}, which is not a success there", target.url, described(wrong));
+            draft.omitted.push(Omission::new(operation.from, reason));
+            continue;
+        }
         let learnt = learn(&recorded(first), &recorded(second), &operation.name);
         operation.remarks.retain(|remark| !remark.contains("is a guess"));
         operation.remarks.push(format!("Recorded from {}.", target.url));
@@ -114,14 +170,49 @@ pub fn record(
                 .push(format!("Differs from reply to reply: {difference}."));
             remarks.push(format!("{}: {difference}", operation.name));
         }
+        draft.operations.push(operation);
     }
-    remarks.extend(drop_failing_cases(contracts, name, draft, target)?);
+    if draft.operations.is_empty() {
+        let why = draft.omitted.first().map(ToString::to_string).unwrap_or_default();
+        return Err(CommandError::Failed(format!("no request got a reply that is a success: {why}. Nothing was written")));
+    }
+    draft.retain_used_schemas();
+    if unsent > 0 {
+        remarks.push(format!(
+            "{unsent} of the requests may change data and were not sent: --allow-writes sends them as well, where that does no harm"
+        ));
+    }
+    remarks.extend(drop_failing_cases(contracts, name, draft, (target, allow_writes))?);
     Ok(remarks)
 }
 
-fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<CallReply>, CommandError> {
+/// A reply in a few words: its status and the start of its body.
+fn described(reply: &CallReply) -> String {
+    const LONGEST: usize = 120;
+    let body = String::from_utf8_lossy(&reply.body);
+    let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let begin: String = body.chars().take(LONGEST).collect();
+    match begin.len() {
+        0 => reply.status.to_string(),
+        length if length < body.len() => format!("{} (`{begin}…`)", reply.status),
+        _ => format!("{} (`{begin}`)", reply.status),
+    }
+}
+
+/// The reply to each request; `None` for those that are not sent.
+fn replies(
+    contract: &Contract,
+    draft: &Draft,
+    (target, allow_writes): (&Target, bool),
+    progress: &dyn Fn(usize),
+) -> Result<Vec<Option<CallReply>>, CommandError> {
     let mut replies = Vec::new();
     for operation in &draft.operations {
+        progress(replies.len());
+        if !allow_writes && !operation.only_reads() {
+            replies.push(None);
+            continue;
+        }
         let single = contract
             .single(&operation.name, Protocol::Http1, &[], SEED)
             .map_err(|error| CommandError::Input(error.to_string()))?;
@@ -137,7 +228,7 @@ fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<Ca
                 operation.method, operation.path, target.authority
             ))
         })?;
-        replies.push(reply);
+        replies.push(Some(reply));
     }
     Ok(replies)
 }
@@ -156,7 +247,7 @@ fn drop_failing_cases(
     contracts: &Path,
     name: &str,
     draft: &mut Draft,
-    target: &Target,
+    (target, allow_writes): (&Target, bool),
 ) -> Result<Vec<String>, CommandError> {
     let (_staged, contract) = stage(contracts, name, draft)?;
     let report = check(&CheckRequest {
@@ -165,6 +256,7 @@ fn drop_failing_cases(
         protocol: Protocol::Http1,
         seed: SEED,
         thorough: false,
+        allow_writes,
     });
     let mut remarks = Vec::new();
     for case in report.cases.iter().filter(|case| case.failed > 0) {

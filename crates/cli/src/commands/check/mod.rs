@@ -164,6 +164,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
         protocol,
         seed,
         thorough: args.thorough,
+        allow_writes: true,
     });
     Ok(Row {
         id: ServiceId {

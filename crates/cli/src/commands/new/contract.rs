@@ -7,12 +7,16 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::text::plural;
 use anyhow::anyhow;
+use indicatif::ProgressBar;
 use prony_config::format::FileKind;
 use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
 use prony_load::Target;
 use prony_runner::import_replies::draft;
 use prony_runner::write_missing_schemas;
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Draft a contract in contracts/ from an API description, from recorded requests, or from a running server
 #[derive(Debug, clap::Args)]
@@ -25,7 +29,7 @@ Examples:
 pub(crate) struct Args {
     /// Name of the contract: lower-case letters, digits and hyphens
     name: String,
-    /// OpenAPI description, 3.0 or 3.1, JSON or YAML
+    /// OpenAPI description, 3.0 to 3.2, JSON or YAML; local files that it refers to are read as well
     #[arg(long, value_name = "FILE", group = "source")]
     openapi: Option<PathBuf>,
     /// HAR file, as saved from the network view of a browser
@@ -40,6 +44,9 @@ pub(crate) struct Args {
     /// Send each request twice to this server, and expect its replies; without another source, send one GET of this URL
     #[arg(long, value_name = "URL")]
     record: Option<String>,
+    /// With --record: also send requests that may change data, such as POST and DELETE
+    #[arg(long, requires = "record")]
+    allow_writes: bool,
     #[command(flatten)]
     trust: load::TrustArgs,
     #[command(flatten)]
@@ -53,26 +60,33 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let root = Checkout::find()?.root;
     let contracts = root.join("contracts");
     draft::is_free(&contracts, &args.name)?;
+    let progress = DraftProgress::new();
     let mut draft = draft(args)?;
     headers(args, &mut draft)?;
     let replies_remarks = if let Some(url) = &args.record {
         let target = server(args, url)?;
         std::fs::create_dir_all(&contracts)?;
-        draft::record(&contracts, &args.name, &mut draft, &target)?
+        draft::record(&contracts, &args.name, &mut draft, (&target, args.allow_writes), &|done, all| progress.recorded(done, all))?
     } else {
         args.trust.without_url("--record")?;
         Vec::new()
     };
+    progress.writes(draft.operations.len());
     let folder = draft::write(&contracts, &args.name, &mut draft)?;
+    drop(progress);
     write_missing_schemas(&root, &[FileKind::Contract])?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&replies_remarks).collect();
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());
+        let partial = draft.operations.iter().filter(|operation| operation.is_partial);
+        let partial = partial.map(|operation| operation.name.as_str());
         let made = serde_json::json!({
             "schema": prony_records::SCHEMA,
             "contract": args.name,
             "folder": folder,
             "operations": names.collect::<Vec<_>>(),
+            "partial": partial.collect::<Vec<_>>(),
+            "omitted": draft.omitted,
             "remarks": remarks,
         });
         print(&made.to_string())?;
@@ -80,6 +94,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     for line in remarks {
         eprintln!("{line}");
+    }
+    for omission in &draft.omitted {
+        eprintln!("{omission}");
     }
     let file = folder.join("contract.toml");
     let validate = format!(
@@ -94,9 +111,52 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     print(&format!(
         "{}: {}; correct what is wrong\n\n{next}",
         folder.display(),
-        plural(draft.operations.len() as u64, "operation")
+        counts(&draft)
     ))?;
     Ok(Exit::Fine)
+}
+
+/// A line on a terminal, while a large source is read or many requests are recorded.
+struct DraftProgress(ProgressBar);
+
+impl DraftProgress {
+    fn new() -> Self {
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        bar.set_message("reading the source");
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self(bar)
+    }
+
+    fn recorded(&self, done: usize, all: usize) {
+        self.0.set_message(format!("recording replies: {done} of {all}"));
+    }
+
+    fn writes(&self, operations: usize) {
+        self.0.set_message(format!("trying out {}", plural(operations as u64, "operation")));
+    }
+}
+
+impl Drop for DraftProgress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// `12 operations drafted, 2 of them partially, 1 omitted`.
+fn counts(draft: &Draft) -> String {
+    let counts = draft.counts();
+    let mut text = format!("{} drafted", plural(counts.drafted as u64, "operation"));
+    if counts.partial > 0 {
+        let _ = write!(text, ", {} of them partially", counts.partial);
+    }
+    if counts.omitted > 0 {
+        let _ = write!(text, ", {} omitted", counts.omitted);
+    }
+    text
 }
 
 fn draft(args: &Args) -> anyhow::Result<Draft> {

@@ -80,6 +80,16 @@ pub struct Exchange {
     pub until: Option<Duration>,
 }
 
+impl Case {
+    /// Whether none of its requests changes data, by their methods (RFC 9110, section 9.2.1).
+    pub fn only_reads(&self) -> bool {
+        let is_safe = |exchange: &Exchange| {
+            exchange.script.is_empty() && matches!(exchange.request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+        };
+        self.exchanges.iter().all(is_safe)
+    }
+}
+
 /// Bytes of a chunk of a case that is delivered in chunks.
 const CHUNK: usize = 37;
 /// Connections of a case that is delivered over many.

@@ -4,7 +4,7 @@
 use super::{Below, Lines};
 use crate::import::size::Room;
 use saphyr::Scalar;
-use saphyr_parser::{Event, Parser, ScanError, Span, StrInput};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::{Map, Number, Value};
 use std::collections::{BTreeMap, HashMap};
 
@@ -120,12 +120,23 @@ impl<'a> Reader<'a> {
     fn mapping(&mut self, depth: usize) -> YamlResult<(Value, Below)> {
         let mut members = Map::new();
         let mut lines = BTreeMap::new();
+        let mut merged = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
+                // A key of the mapping itself takes precedence, then the earlier of the merged mappings.
+                for (key, value) in merged.into_iter().flatten() {
+                    members.entry(key).or_insert(value);
+                }
                 return Ok((Value::Object(members), Below::Members(lines)));
             }
             let line = line_of(span);
+            if is_merge(&event) {
+                let (event, span) = self.next()?;
+                let value = self.node(event, span, depth + 1)?.0;
+                merged.extend(mappings(value).map_err(|message| YamlError { line, message })?);
+                continue;
+            }
             let key = match self.node(event, span, depth + 1)?.0 {
                 Value::String(text) => text,
                 Value::Array(_) | Value::Object(_) => {
@@ -160,6 +171,26 @@ impl<'a> Reader<'a> {
         let message = format!("anchors and aliases repeat more than {} MiB", COPIED >> 20);
         Err(YamlError { line, message })
     }
+}
+
+/// Whether a key is `<<`, which merges other mappings into its own (https://yaml.org/type/merge.html).
+fn is_merge(key: &Event<'_>) -> bool {
+    matches!(key, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<")
+}
+
+/// The mappings that a value of `<<` names: one, or a list of them.
+fn mappings(value: Value) -> Result<Vec<Map<String, Value>>, String> {
+    let items = match value {
+        Value::Array(items) => items,
+        one => vec![one],
+    };
+    items
+        .into_iter()
+        .map(|item| match item {
+            Value::Object(members) => Ok(members),
+            _ => Err("`<<` merges mappings: give one, or a list of them".to_owned()),
+        })
+        .collect()
 }
 
 fn of_scalar(scalar: Scalar<'_>) -> Value {

@@ -1,34 +1,38 @@
-//! OpenAPI descriptions, 3.0 or 3.1, in JSON or YAML.
+//! OpenAPI descriptions, 3.0 to 3.2, in JSON or YAML.
+//!
+//! Crates that read descriptions into types (`openapiv3`, `oas3`) reject a file as a whole for one value of the wrong type, and each has one of
+//! the versions: so the description stays a JSON value here, and what is wrong in it costs an operation or a part of a schema.
 
+mod files;
+mod identifiers;
 mod operation;
+mod parameters;
+mod pattern;
 mod reference;
 mod request;
 mod sample;
 mod schema;
 
 use crate::import::document::{Document, step};
-use crate::import::draft::Names;
 use crate::import::size::DraftRoom;
-use crate::import::{Draft, DraftError};
+use crate::import::{Draft, DraftError, ExpectedBody, Omission};
+use files::Files;
+use operation::{OperationLocation, OperationReader};
 use reference::Description;
-use sample::Sampler;
-use schema::Schemas;
 use serde_json::Value;
 use std::path::Path;
 
 /// The methods of a path item.
-const METHODS: [&str; 8] = [
-    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+const METHODS: [&str; 9] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
 ];
 
 /// A draft with one operation for each of the description.
 pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
-    let document = Document::read(path)?;
+    let mut document = Document::read(path)?;
     let version = version(&document)?;
-    let description = Description {
-        document: &document,
-        is_old: version.starts_with("3.0"),
-    };
+    let files = Files::read(path, &mut document);
+    let description = Description::new(&document, &files, version.starts_with("3.0"));
     let text = |pointer: &str| document.value.pointer(pointer).and_then(Value::as_str);
     let mut draft = Draft {
         title: text("/info/title").unwrap_or("An API").to_owned(),
@@ -41,42 +45,39 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
         source: format!("{} (OpenAPI {version})", document.file),
         ..Draft::default()
     };
-    let mut found = operations(&description)?;
-    found.sort_by_key(|(pointer, ..)| document.line(pointer));
-    let mut names = Names::default();
-    let mut schemas = Schemas::new(&description);
-    let sampler = Sampler::new(&description);
+    let mut found = locations(&description, &mut draft)?;
+    found.sort_by_key(|location| description.line(&location.pointer));
+    let mut reader = OperationReader::new(&description);
     let mut room = DraftRoom::new();
-    for (pointer, method, path) in found {
-        let place = operation::OperationLocation {
-            pointer: &pointer,
-            method: &method,
-            path: &path,
-        };
-        if !room.is_open(|| document.place(&pointer)) {
+    for location in &found {
+        let place = || description.place(&location.pointer);
+        if !room.is_open(place) {
             continue;
         }
-        match operation::read(&sampler, &place, (&mut names, &mut schemas))? {
-            Ok(made) => room.add(made, &mut draft.operations, || document.place(&pointer)),
-            Err(why) => draft.remarks.push(format!(
-                "{}: {} {path} is left out: {why}",
-                document.place(&pointer),
-                method.to_uppercase()
-            )),
+        match reader.read(location) {
+            Ok(made) => room.add(made, &mut draft.operations, place),
+            Err(reason) => {
+                let reason = format!("{} {}: {reason}", location.method, location.path);
+                draft.omitted.push(Omission::new(place(), reason));
+            }
         }
     }
-    draft.remarks.extend(room.remark());
+    draft.omitted.extend(room.omission());
     if draft.operations.is_empty() {
-        let why = draft
-            .remarks
-            .first()
-            .map(|remark| format!(": {remark}"))
-            .unwrap_or_default();
+        let why = draft.first_reason();
         return Err(document.invalid("/paths", format!("no operation that a contract can call{why}")));
     }
-    let (schemas, remark) = schemas.finish()?;
-    draft.schemas = schemas;
-    draft.remarks.extend(remark);
+    let schemas = reader.schemas.finish();
+    for operation in &mut draft.operations {
+        if let Some(ExpectedBody::Schema(name)) = &operation.expect.body
+            && schemas.reduced.contains(name)
+        {
+            let remark = format!("Parts of the schema `{name}` of its reply are left out: see the top of this file.");
+            operation.add_gap(remark);
+        }
+    }
+    draft.schemas = schemas.definitions;
+    draft.remarks.extend(schemas.remarks);
     Ok(draft)
 }
 
@@ -91,16 +92,16 @@ fn version(document: &Document) -> Result<String, DraftError> {
         }
         None => return Err(document.invalid("", "not an OpenAPI description: there is no `openapi: 3.1.0`")),
     };
-    if version.starts_with("3.0") || version.starts_with("3.1") {
+    if version.starts_with("3.") {
         Ok(version)
     } else {
-        let message = format!("OpenAPI {version} is not supported: use 3.0 or 3.1");
+        let message = format!("OpenAPI {version} is not supported: use 3.0, 3.1 or 3.2");
         Err(document.invalid("/openapi", message))
     }
 }
 
-/// Pointer, method and path of every operation.
-fn operations(description: &Description<'_>) -> Result<Vec<(String, String, String)>, DraftError> {
+/// Every operation of the description. Paths that cannot be read are omitted.
+fn locations(description: &Description<'_>, draft: &mut Draft) -> Result<Vec<OperationLocation>, DraftError> {
     let document = description.document;
     let Some(paths) = document.value.get("paths").and_then(Value::as_object) else {
         return Err(document.invalid("/paths", "there are no `paths`: nothing to call"));
@@ -108,15 +109,30 @@ fn operations(description: &Description<'_>) -> Result<Vec<(String, String, Stri
     let mut found = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
         let pointer = step("/paths", path);
-        if !path.starts_with('/') {
-            return Err(document.invalid(&pointer, format!("the path `{path}` does not start with `/`")));
-        }
-        let (item, pointer) = description.resolved(item, &pointer)?;
-        for method in METHODS {
-            if item.get(method).is_some() {
-                found.push((step(&pointer, method), method.to_owned(), path.clone()));
+        let item = if path.starts_with('/') {
+            description.resolved(item, &pointer).map_err(|error| error.to_string())
+        } else {
+            Err("a path starts with `/`".to_owned())
+        };
+        let (item, pointer) = match item {
+            Ok(item) => item,
+            Err(reason) => {
+                let reason = format!("`{path}`: {reason}");
+                draft.omitted.push(Omission::new(description.place(&pointer), reason));
+                continue;
             }
-        }
+        };
+        let own = METHODS.iter().filter(|method| item.get(**method).is_some());
+        let own = own.map(|method| (step(&pointer, method), method.to_uppercase()));
+        let more = item.get("additionalOperations").and_then(Value::as_object);
+        let below = step(&pointer, "additionalOperations");
+        let more = more.into_iter().flatten().map(|(method, _)| (step(&below, method), method.clone()));
+        found.extend(own.chain(more).map(|(operation, method)| OperationLocation {
+            pointer: operation,
+            item: pointer.clone(),
+            method,
+            path: path.clone(),
+        }));
     }
     Ok(found)
 }

@@ -1,12 +1,13 @@
 //! One operation of a description.
 
 use super::reference::Description;
-use super::request::{self, Parameter};
+use super::parameters::{self, Parameter};
+use super::request;
 use super::sample::Sampler;
 use super::schema::Schemas;
 use crate::import::document::step;
 use crate::import::draft::{Names, is_json, media_type};
-use crate::import::{DraftError, Expect, ExpectedBody, Operation};
+use crate::import::{DraftError, ExpectedBody, Operation, Success};
 use serde_json::Value;
 use url::Url;
 
@@ -19,75 +20,180 @@ const LONGEST_TEMPLATE: usize = 4 * 1024;
 const MOST_PARAMETERS: usize = 200;
 
 /// The position of an operation.
-pub(super) struct OperationLocation<'a> {
-    pub(super) pointer: &'a str,
-    pub(super) method: &'a str,
-    pub(super) path: &'a str,
+pub(super) struct OperationLocation {
+    pub(super) pointer: String,
+    /// The pointer of its path item.
+    pub(super) item: String,
+    pub(super) method: String,
+    pub(super) path: String,
 }
 
-/// The operation, or why it is left out.
-pub(super) fn read<'a>(
-    sampler: &Sampler<'a>,
-    place: &OperationLocation<'_>,
-    (names, schemas): (&mut Names, &mut Schemas<'a>),
-) -> Result<Result<Operation, String>, DraftError> {
-    let description = sampler.description;
-    let document = description.document;
-    let method = place.method.to_uppercase();
-    if place.path.len() > LONGEST_TEMPLATE {
-        return Ok(Err(format!("its path has more than {LONGEST_TEMPLATE} bytes")));
-    }
-    if matches!(method.as_str(), "TRACE" | "OPTIONS") {
-        return Ok(Err(format!("{method} is not a call of an API")));
-    }
-    let operation = document
-        .value
-        .pointer(place.pointer)
-        .expect("invariant: it was found there");
-    let text = |key: &str| operation.get(key).and_then(Value::as_str);
-    let name = match text("operationId").filter(|name| !name.trim().is_empty()) {
-        Some(name) => names.take(name),
-        None => names.of_request(&method, place.path),
-    };
-    let mut made = Operation {
-        name,
-        from: format!("{}, {method} {}", document.place(place.pointer), place.path),
-        summary: text("summary")
-            .or_else(|| text("description").and_then(|text| text.lines().next()))
-            .map(|text| text.trim().to_owned())
-            .unwrap_or_default(),
-        method,
-        path: format!("{}{}", base(description, operation), place.path),
-        ..Operation::default()
-    };
-    let parameters = parameters(description, operation, place)?;
-    if parameters.len() > MOST_PARAMETERS {
-        return Ok(Err(format!("it has more than {MOST_PARAMETERS} parameters")));
-    }
-    sampler.begin();
-    request::parameters(sampler, &parameters, &mut made)?;
-    if made.path.len() > LONGEST_PATH {
-        return Ok(Err(format!("its path has more than {LONGEST_PATH} bytes")));
-    }
-    request::credentials(description, operation, &mut made);
-    if let Some(body) = operation.get("requestBody") {
-        let (body, pointer) = description.resolved(body, &step(place.pointer, "requestBody"))?;
-        if let Some(content) = body.get("content")
-            && let Err(why) = request::body(sampler, content, &step(&pointer, "content"), &mut made)?
-        {
-            return Ok(Err(why));
+/// Reads one operation after the other.
+pub(super) struct OperationReader<'a> {
+    sampler: Sampler<'a>,
+    names: Names,
+    pub(super) schemas: Schemas<'a>,
+}
+
+impl<'a> OperationReader<'a> {
+    pub(super) fn new(description: &'a Description<'a>) -> Self {
+        Self {
+            sampler: Sampler::new(description),
+            names: Names::default(),
+            schemas: Schemas::new(description),
         }
     }
-    made.remarks.extend(sampler.remark());
-    expectation(description, place, (operation, schemas), &mut made)?;
-    Ok(Ok(made))
+
+    /// The operation, or why it is omitted.
+    pub(super) fn read(&mut self, location: &OperationLocation) -> Result<Operation, String> {
+        let method = &location.method;
+        if location.path.len() > LONGEST_TEMPLATE {
+            return Err(format!("its path has more than {LONGEST_TEMPLATE} bytes"));
+        }
+        if matches!(method.as_str(), "TRACE" | "OPTIONS" | "CONNECT") {
+            return Err(format!("{method} is not a call of an API"));
+        }
+        let mut made = self.request(location).map_err(|error| match error {
+            OmissionReason::Broken(error) => error.to_string(),
+            OmissionReason::Unsupported(why) => why,
+        })?;
+        self.expectation(location, &mut made);
+        Ok(made)
+    }
+
+    fn request(&mut self, location: &OperationLocation) -> Result<Operation, OmissionReason> {
+        let sampler = &self.sampler;
+        let description = sampler.description;
+        let at = |pointer: &str| description.document.value.pointer(pointer);
+        let operation = at(&location.pointer).expect("invariant: it was found there");
+        let item = at(&location.item).expect("invariant: it was found there");
+        let text = |key: &str| operation.get(key).and_then(Value::as_str);
+        let name = match text("operationId").filter(|name| !name.trim().is_empty()) {
+            Some(name) => self.names.take(name),
+            None => self.names.of_request(&location.method, &location.path),
+        };
+        let place = description.place(&location.pointer);
+        let mut made = Operation {
+            name,
+            from: format!("{place}, {} {}", location.method, location.path),
+            summary: text("summary")
+                .or_else(|| text("description").and_then(|text| text.lines().next()))
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default(),
+            method: location.method.clone(),
+            path: format!("{}{}", base(description, [operation, item]), location.path),
+            ..Operation::default()
+        };
+        let found = described_parameters(description, [(item, &location.item), (operation, &location.pointer)])?;
+        if found.len() > MOST_PARAMETERS {
+            return Err(format!("it has more than {MOST_PARAMETERS} parameters").into());
+        }
+        sampler.begin();
+        parameters::add(sampler, &found, &mut made)?;
+        if made.path.len() > LONGEST_PATH {
+            return Err(format!("its path has more than {LONGEST_PATH} bytes").into());
+        }
+        request::credentials(description, operation, &mut made);
+        if let Some(body) = operation.get("requestBody") {
+            let (body, pointer) = description.resolved(body, &step(&location.pointer, "requestBody"))?;
+            if let Some(content) = body.get("content") {
+                request::body(sampler, content, &step(&pointer, "content"), &mut made)?;
+            }
+        }
+        sampler.finish(&mut made);
+        Ok(made)
+    }
+
+    /// The expected status of success, and the expected body. What cannot be read is not expected, with a remark.
+    fn expectation(&mut self, location: &OperationLocation, made: &mut Operation) {
+        let description = self.sampler.description;
+        let responses = description.document.value.pointer(&format!("{}/responses", location.pointer));
+        let responses = responses.and_then(Value::as_object);
+        let codes = || responses.into_iter().flatten().map(|(code, _)| code.as_str());
+        let success = codes()
+            .filter(|code| code.starts_with('2'))
+            .min()
+            .or_else(|| codes().find(|code| *code == "default"));
+        let others: Vec<&str> = codes().filter(|code| Some(*code) != success).collect();
+        if !others.is_empty() {
+            made.remarks
+                .push(format!("Also described, but not called: {}.", others.join(", ")));
+        }
+        let (Some(code), Some(responses)) = (success, responses) else {
+            let described: Vec<u16> = codes().filter_map(|code| code.parse().ok()).collect();
+            made.expect.status = described.iter().copied().take(1).collect();
+            made.success = Success::Listed(described);
+            if made.expect.status.is_empty() {
+                made.expect.status = vec![200];
+                                made.success = Success::Any;
+                made.add_gap("Its replies are not described: 200 is a guess.");
+            }
+            return;
+        };
+        (made.expect.status, made.success) = match code.parse() {
+            Ok(code) => {
+                let all = codes().filter(|code| code.starts_with('2')).filter_map(|code| code.parse().ok());
+                (vec![code], Success::Listed(all.collect()))
+            }
+            // `2XX` and `default` do not name a status.
+            Err(_) => (vec![200, 201, 202, 204], Success::Any),
+        };
+        let pointer = step(&step(&location.pointer, "responses"), code);
+        match description.resolved(&responses[code], &pointer) {
+            Ok((response, pointer)) => self.expected_body(response, &pointer, made),
+            Err(error) => made.add_gap(format!("{error}; only the status is checked.")),
+        }
+    }
+
+    fn expected_body(&mut self, response: &'a Value, pointer: &str, made: &mut Operation) {
+        let kinds = response.get("content").and_then(Value::as_object);
+        let Some((kind, media)) = kinds.and_then(|kinds| kinds.iter().min_by_key(|(kind, _)| !is_json(kind))) else {
+            return;
+        };
+        if !kind.contains('*') {
+            made.expect.media_type = Some(media_type(kind));
+            made.headers.push(("Accept".to_owned(), media_type(kind)));
+        }
+        let below = step(&step(pointer, "content"), kind);
+        let description = self.sampler.description;
+        match description.resolved(media, &below) {
+            Ok((media, below)) => {
+                if let Some(schema) = media.get("schema").filter(|_| is_json(kind)) {
+                    let base = format!("{}_reply", made.name);
+                    let name = self.schemas.named(schema, &step(&below, "schema"), &base);
+                    made.expect.body = Some(ExpectedBody::Schema(name));
+                }
+            }
+            Err(error) => made.add_gap(format!("{error}; only the status is checked.")),
+        }
+    }
 }
 
-/// The path of the first server, with its variables filled.
-fn base(description: &Description<'_>, operation: &Value) -> String {
-    let server = operation
-        .pointer("/servers/0")
-        .or_else(|| description.document.value.pointer("/servers/0"));
+/// Why there is no request.
+pub(super) enum OmissionReason {
+    /// Something is wrong in the description.
+    Broken(DraftError),
+    /// A contract cannot contain it.
+    Unsupported(String),
+}
+
+impl From<DraftError> for OmissionReason {
+    fn from(error: DraftError) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<String> for OmissionReason {
+    fn from(why: String) -> Self {
+        Self::Unsupported(why)
+    }
+}
+
+/// The path of the first server, with its variables filled: that of the operation, of the path item, or of the description.
+fn base(description: &Description<'_>, holders: [&Value; 2]) -> String {
+    let first = |holder: &&Value| holder.get("servers").and_then(|servers| servers.get(0)).is_some();
+    let holder = holders.into_iter().find(first);
+    let server = holder.unwrap_or(&description.document.value).pointer("/servers/0");
     let Some(url) = server
         .and_then(|server| server.get("url"))
         .and_then(Value::as_str)
@@ -113,101 +219,38 @@ fn filled(url: &str, variables: Option<&Value>) -> String {
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let known = after.split_once('}').and_then(|(name, after)| {
-            let value = variables?.get(name)?.get("default").and_then(Value::as_str);
-            Some((value.unwrap_or_default(), after))
+            let value = match variables?.get(name)?.get("default") {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            };
+            Some((value, after))
         });
-        let (value, after) = known.unwrap_or(("{", after));
-        out.push_str(value);
+        let (value, after) = known.unwrap_or(("{".to_owned(), after));
+        out.push_str(&value);
         rest = after;
     }
     out + rest
 }
 
 /// The parameters of the path item and of the operation; the latter take precedence.
-fn parameters<'a>(
+fn described_parameters<'a>(
     description: &'a Description<'a>,
-    operation: &'a Value,
-    place: &OperationLocation<'_>,
+    holders: [(&'a Value, &str); 2],
 ) -> Result<Vec<Parameter<'a>>, DraftError> {
-    let item_pointer = place.pointer.rsplit_once('/').map_or("", |(item, _)| item);
-    let item = description.document.value.pointer(item_pointer);
     let mut found: Vec<Parameter<'a>> = Vec::new();
-    for (holder, at) in [(item, item_pointer), (Some(operation), place.pointer)] {
-        let list = holder
-            .and_then(|holder| holder.get("parameters"))
-            .and_then(Value::as_array);
+    for (holder, at) in holders {
+        let list = holder.get("parameters").and_then(Value::as_array);
         let list = list.into_iter().flatten().take(MOST_PARAMETERS + 1);
         for (number, parameter) in list.enumerate() {
             let here = step(&step(at, "parameters"), &number.to_string());
-            let (parameter, _) = description.resolved(parameter, &here)?;
+            let (value, pointer) = description.resolved(parameter, &here)?;
             let same = |known: &Parameter<'_>| {
-                known.0.get("name") == parameter.get("name") && known.0.get("in") == parameter.get("in")
+                known.value.get("name") == value.get("name") && known.value.get("in") == value.get("in")
             };
             found.retain(|known| !same(known));
-            found.push((parameter, here));
+            found.push(Parameter { value, pointer });
         }
     }
     Ok(found)
-}
-
-/// The expected status of success, and the expected body.
-fn expectation<'a>(
-    description: &'a Description<'a>,
-    place: &OperationLocation<'_>,
-    (operation, schemas): (&'a Value, &mut Schemas<'a>),
-    made: &mut Operation,
-) -> Result<(), DraftError> {
-    let responses = operation.get("responses").and_then(Value::as_object);
-    let codes = || responses.into_iter().flatten().map(|(code, _)| code.as_str());
-    let success = codes()
-        .filter(|code| code.starts_with('2'))
-        .min()
-        .or_else(|| codes().find(|code| *code == "default"));
-    let others: Vec<&str> = codes().filter(|code| Some(*code) != success).collect();
-    if !others.is_empty() {
-        made.remarks
-            .push(format!("Also described, but not called: {}.", others.join(", ")));
-    }
-    let Some(code) = success else {
-        made.expect.status = codes().filter_map(|code| code.parse().ok()).take(1).collect();
-        if made.expect.status.is_empty() {
-            made.expect.status = vec![200];
-            made.remarks
-                .push("Its replies are not described: 200 is a guess.".to_owned());
-        }
-        return Ok(());
-    };
-    let status = match code.parse() {
-        Ok(code) => vec![code],
-        // `2XX` and `default` do not name a status.
-        Err(_) => vec![200, 201, 202, 204],
-    };
-    made.expect = Expect {
-        status,
-        ..Expect::default()
-    };
-    let pointer = step(&step(place.pointer, "responses"), code);
-    let (response, pointer) =
-        description.resolved(&responses.expect("invariant: it has one")[code], &pointer)?;
-    let Some(kinds) = response
-        .get("content")
-        .and_then(Value::as_object)
-        .filter(|kinds| !kinds.is_empty())
-    else {
-        return Ok(());
-    };
-    let (kind, media) = kinds
-        .iter()
-        .min_by_key(|(kind, _)| !is_json(kind))
-        .expect("invariant: there is one");
-    if !kind.contains('*') {
-        made.expect.media_type = Some(media_type(kind));
-        made.headers.push(("Accept".to_owned(), media_type(kind)));
-    }
-    if let Some(schema) = media.get("schema").filter(|_| is_json(kind)) {
-        let below = step(&step(&step(&pointer, "content"), kind), "schema");
-        let name = schemas.named(schema, &below, &format!("{}_reply", made.name))?;
-        made.expect.body = Some(ExpectedBody::Schema(name));
-    }
-    Ok(())
 }

@@ -1,22 +1,20 @@
 //! The request of an operation of a description: parameters, credentials, body.
 
+use super::operation::OmissionReason;
+use super::parameters::deep_pairs;
 use super::reference::Description;
 use super::sample::Sampler;
 use crate::import::document::step;
 use crate::import::draft::{is_json, media_type, percent_encoded};
 use crate::import::{Body, DraftError, Operation};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The separator between the parts of a form; no sample contains this text.
 const BOUNDARY: &str = "prony-part";
 
-/// A parameter, with its position.
-pub(super) type Parameter<'a> = (&'a Value, String);
-
 /// A scalar, as written in a URL.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -25,7 +23,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// The example of a parameter or a body; otherwise a sample of its schema.
-fn example<'a>(sampler: &Sampler<'a>, holder: &'a Value, pointer: &str) -> Result<Value, DraftError> {
+pub(super) fn example<'a>(sampler: &Sampler<'a>, holder: &'a Value, pointer: &str) -> Result<Value, DraftError> {
     if let Some(value) = holder.get("example") {
         return Ok(sampler.copy(value, &step(pointer, "example")));
     }
@@ -53,149 +51,6 @@ fn example<'a>(sampler: &Sampler<'a>, holder: &'a Value, pointer: &str) -> Resul
     }
 }
 
-/// Adds the parameters that are required or have an example.
-pub(super) fn parameters<'a>(
-    sampler: &Sampler<'a>,
-    parameters: &[Parameter<'a>],
-    made: &mut Operation,
-) -> Result<(), DraftError> {
-    let document = sampler.description.document;
-    let mut query = Vec::new();
-    let mut cookies = Vec::new();
-    let mut left_out = Vec::new();
-    for (parameter, pointer) in parameters {
-        let text = |key: &str| parameter.get(key).and_then(Value::as_str);
-        let (Some(name), Some(place)) = (text("name"), text("in")) else {
-            return Err(document.invalid(pointer, "a parameter needs `name` and `in`"));
-        };
-        let required = parameter.get("required") == Some(&Value::Bool(true)) || place == "path";
-        if !required && parameter.get("example").is_none() && parameter.get("examples").is_none() {
-            left_out.push(name.to_owned());
-            continue;
-        }
-        let value = example(sampler, parameter, pointer)?;
-        if parameter.pointer("/schema/pattern").is_some() && parameter.get("example").is_none() {
-            made.remarks
-                .push(format!("`{name}` must match a pattern: check its value."));
-        }
-        match place {
-            "path" => {
-                let text = joined(&value);
-                let sign = format!("{{{name}}}");
-                if !made.path.contains(&sign) {
-                    let message =
-                        format!("the path has no `{sign}`: remove the parameter, or add it to the path");
-                    return Err(document.invalid(pointer, message));
-                }
-                // The value of a placeholder cannot have placeholders itself.
-                let part = if text.contains('{') {
-                    percent_encoded(&text)
-                } else {
-                    marked(&made.place(name, &text))
-                };
-                made.path = made.path.replace(&sign, &part);
-            }
-            "query" => query.extend(pairs(name, &value, parameter)),
-            "header"
-                if ["accept", "content-type", "authorization"]
-                    .contains(&name.to_ascii_lowercase().as_str()) => {}
-            "header" => made.headers.push((name.to_owned(), joined(&value))),
-            "cookie" => cookies.push(format!("{name}={}", percent_encoded(&joined(&value)))),
-            other => {
-                let message = format!("a parameter in `{other}`: use path, query, header or cookie");
-                return Err(document.invalid(pointer, message));
-            }
-        }
-    }
-    finish_path(made);
-    if !query.is_empty() {
-        made.path = format!("{}?{}", made.path, query.join("&"));
-    }
-    if !cookies.is_empty() {
-        made.headers.push(("Cookie".to_owned(), cookies.join("; ")));
-    }
-    if !left_out.is_empty() {
-        made.remarks
-            .push(format!("Left out, since optional: {}.", left_out.join(", ")));
-    }
-    Ok(())
-}
-
-/// Placeholders of the path that the description does not define also get a value.
-fn finish_path(made: &mut Operation) {
-    let path = std::mem::take(&mut made.path);
-    let mut known: BTreeMap<&str, String> = BTreeMap::new();
-    let (mut out, mut rest) = (String::new(), path.as_str());
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((name, after)) = after.split_once('}') else {
-            break;
-        };
-        let place = known.entry(name).or_insert_with(|| {
-            made.remarks.push(format!(
-                "`{name}` of the path is not described: check whether \"1\" is a valid value."
-            ));
-            marked(&made.place(name, "1"))
-        });
-        out = out + before + place;
-        rest = after;
-    }
-    let path = (out + rest).replace('{', "%7B").replace('}', "%7D");
-    made.path = path.replace(MARKS[0], "{").replace(MARKS[1], "}");
-}
-
-/// Replace the braces of a finished placeholder: its name may equal the name of a later parameter.
-const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
-
-fn marked(place: &str) -> String {
-    place
-        .replace('{', &MARKS[0].to_string())
-        .replace('}', &MARKS[1].to_string())
-}
-
-/// A list joined by commas, as used in paths and headers.
-fn joined(value: &Value) -> String {
-    match value {
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| format!("{name},{}", plain(member)))
-            .collect::<Vec<_>>()
-            .join(","),
-        other => plain(other),
-    }
-}
-
-/// A parameter of the query, in the style of its description.
-fn pairs(name: &str, value: &Value, parameter: &Value) -> Vec<String> {
-    let pair = |name: &str, value: &str| format!("{}={}", percent_encoded(name), percent_encoded(value));
-    let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
-    let explode = parameter
-        .get("explode")
-        .and_then(Value::as_bool)
-        .unwrap_or(style == "form");
-    match value {
-        Value::Array(items) if explode => items.iter().map(|item| pair(name, &plain(item))).collect(),
-        Value::Array(items) => {
-            let separator = match style {
-                "spaceDelimited" => "%20",
-                "pipeDelimited" => "%7C",
-                _ => ",",
-            };
-            let items: Vec<String> = items.iter().map(|item| percent_encoded(&plain(item))).collect();
-            vec![format!("{}={}", percent_encoded(name), items.join(separator))]
-        }
-        Value::Object(members) if style == "deepObject" => members
-            .iter()
-            .map(|(member, value)| pair(&format!("{name}[{member}]"), &plain(value)))
-            .collect(),
-        Value::Object(members) if explode => members
-            .iter()
-            .map(|(member, value)| pair(member, &plain(value)))
-            .collect(),
-        other => vec![pair(name, &joined(other))],
-    }
-}
-
 /// The credentials of the first security requirement; each is a placeholder.
 pub(super) fn credentials(description: &Description<'_>, operation: &Value, made: &mut Operation) {
     let security = operation
@@ -210,13 +65,15 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
     };
     for name in schemes.keys() {
         let pointer = step("/components/securitySchemes", name);
-        let Some(scheme) = description.document.value.pointer(&pointer) else {
+        let scheme = description.document.value.pointer(&pointer);
+        let Some((scheme, _)) = scheme.and_then(|scheme| description.resolved(scheme, &pointer).ok()) else {
+            made.add_gap(format!("The security scheme `{name}` is not described: credentials are left out."));
             continue;
         };
         let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
         let remark = format!(
             "{}: `{name}` needs a secret: replace \"SECRET\".",
-            description.document.place(&pointer)
+            description.place(&pointer)
         );
         match (text("type"), text("in")) {
             ("apiKey", "query") => {
@@ -249,15 +106,15 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
     }
 }
 
-/// The body of a request. The error says why a contract cannot contain it.
+/// Adds the body of a request.
 pub(super) fn body<'a>(
     sampler: &Sampler<'a>,
     content: &'a Value,
     pointer: &str,
     made: &mut Operation,
-) -> Result<Result<(), String>, DraftError> {
+) -> Result<(), OmissionReason> {
     let Some(kinds) = content.as_object().filter(|kinds| !kinds.is_empty()) else {
-        return Ok(Ok(()));
+        return Ok(());
     };
     let rank = |kind: &str| match media_type(kind).as_str() {
         "application/json" => 0,
@@ -282,21 +139,20 @@ pub(super) fn body<'a>(
             .push(format!("It also accepts {}.", others.join(", ")));
     }
     if rank(kind) == 9 {
-        return Ok(Err(format!(
+        return Err(format!(
             "its body is of type {kind}, which a draft cannot contain: save one as a file, `file = …`"
-        )));
+        )
+        .into());
     }
-    let value = example(sampler, media, &step(pointer, kind))?;
+    let (media, pointer) = sampler.description.resolved(media, &step(pointer, kind))?;
+    let mut value = example(sampler, media, &pointer)?;
+    if rank(kind) != 4 {
+        value = sampler.as_described(value, media.get("schema"), &step(&pointer, "schema"));
+    }
     let sent = match rank(kind) {
         0 | 1 | 5 => Body::Json(value),
-        2 => {
-            let mut form = form_urlencoded::Serializer::new(String::new());
-            for (name, member) in value.as_object().into_iter().flatten() {
-                form.append_pair(name, &plain(member));
-            }
-            Body::Text(form.finish())
-        }
-        3 => Body::Text(parts(&value)),
+        2 => Body::Text(form(&value)),
+        3 => Body::Text(multipart(sampler, (media, &pointer), &value)),
         _ => Body::Text(plain(&value)),
     };
     let sent_kind = match rank(kind) {
@@ -306,19 +162,46 @@ pub(super) fn body<'a>(
     };
     made.headers.push(("Content-Type".to_owned(), sent_kind));
     made.body = Some(sent);
-    Ok(Ok(()))
+    Ok(())
 }
 
-/// A multipart form, as sent by browsers.
-fn parts(value: &Value) -> String {
+/// A form as in a URL: items of a list have the same name, members of an object `name[member]`.
+fn form(value: &Value) -> String {
+    let members = value.as_object().into_iter().flatten();
+    let pairs: Vec<String> = members.flat_map(|(name, member)| deep_pairs(name, member)).collect();
+    pairs.join("&")
+}
+
+/// A multipart form, as browsers send it (OpenAPI 3.1.1, section 4.8.15): a part for each item of a list, files with a name, and objects
+/// as JSON.
+fn multipart<'a>(sampler: &Sampler<'a>, (media, pointer): (&'a Value, &str), value: &Value) -> String {
     let mut text = String::new();
     for (name, member) in value.as_object().into_iter().flatten() {
-        let name = name.replace('"', "%22");
-        let member = plain(member);
-        let _ = write!(
-            text,
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{member}\r\n"
-        );
+        let schema = media.get("schema");
+        let property = schema.and_then(|schema| sampler.property(schema, &step(pointer, "schema"), name));
+        let is_file = property.is_some_and(|property| sampler.is_binary(property));
+        let encoding = media.pointer(&step(&step("", "encoding"), name));
+        let given = encoding.and_then(|encoding| encoding.get("contentType")?.as_str()?.split(',').next());
+        let items = match member {
+            Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for item in items {
+            let kind = match item {
+                _ if given.is_some_and(|given| !given.contains('*')) => given,
+                _ if is_file => Some("application/octet-stream"),
+                Value::Object(_) | Value::Array(_) => Some("application/json"),
+                _ => None,
+            };
+            let file = if is_file { "; filename=\"file\"" } else { "" };
+            let kind = kind.map(|kind| format!("Content-Type: {}\r\n", kind.trim())).unwrap_or_default();
+            let name = name.replace('"', "%22");
+            let item = plain(item);
+            let _ = write!(
+                text,
+                "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n{kind}\r\n{item}\r\n"
+            );
+        }
     }
     let _ = write!(text, "--{BOUNDARY}--\r\n");
     text

@@ -1,7 +1,8 @@
 //! A value that a schema allows: its example if it has one, otherwise the simplest valid value.
 
+use super::pattern::matching;
 use super::reference::Description;
-use crate::import::DraftError;
+use crate::import::{DraftError, Operation};
 use crate::import::document::step;
 use crate::import::size::{Room, is_too_deep};
 use serde_json::{Map, Number, Value, json};
@@ -29,6 +30,8 @@ pub(super) struct Sampler<'a> {
     room: RefCell<Room>,
     /// The schema at which the samples of the operation were cut.
     cut: RefCell<Option<String>>,
+    /// Remarks about the samples of the operation.
+    remarks: RefCell<Vec<String>>,
 }
 
 /// A value; `None` if the schema contains itself endlessly, or if there is no room left.
@@ -43,6 +46,7 @@ impl<'a> Sampler<'a> {
             visits: Cell::new(MOST_VISITS),
             room: RefCell::new(Room::of(LARGEST)),
             cut: RefCell::default(),
+            remarks: RefCell::default(),
         }
     }
 
@@ -50,16 +54,80 @@ impl<'a> Sampler<'a> {
     pub(super) fn begin(&self) {
         *self.room.borrow_mut() = Room::of(LARGEST);
         *self.cut.borrow_mut() = None;
+        self.remarks.borrow_mut().clear();
     }
 
-    /// What is missing in the samples of the operation.
-    pub(super) fn remark(&self) -> Option<String> {
-        let pointer = self.cut.borrow();
-        let place = self.description.document.place(pointer.as_deref()?);
-        Some(format!(
-            "{place}: the sample of its request is cut here, since it would have more than {} KiB: complete it, or give an `example`.",
-            LARGEST >> 10
-        ))
+    /// Adds remarks about the samples of the operation.
+    pub(super) fn finish(&self, made: &mut Operation) {
+        if let Some(pointer) = self.cut.borrow().as_deref() {
+            let place = self.description.place(pointer);
+            made.add_gap(format!(
+                "{place}: the sample of its request is cut here, since it would have more than {} KiB: complete it, or give an `example`.",
+                LARGEST >> 10
+            ));
+        }
+        made.remarks.append(&mut self.remarks.borrow_mut());
+    }
+
+    fn remark(&self, pointer: &str, remark: &str) {
+        let remark = format!("{}: {remark}", self.description.place(pointer));
+        let mut remarks = self.remarks.borrow_mut();
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
+    /// An example that is a text although an object or a list is described, as hand-written files have it: the JSON in the text.
+    pub(super) fn as_described(&self, value: Value, schema: Option<&'a Value>, pointer: &str) -> Value {
+        let Value::String(text) = &value else { return value };
+        let schema = schema.and_then(|schema| self.description.resolved(schema, pointer).ok());
+        let is_structure = schema.is_some_and(|(schema, _)| matches!(kind(schema), "object" | "array"));
+        match serde_json::from_str::<Value>(text) {
+            Ok(parsed) if is_structure && (parsed.is_object() || parsed.is_array()) => {
+                self.remark(pointer, "its example is a text that contains JSON, which is sent.");
+                parsed
+            }
+            _ => value,
+        }
+    }
+
+    /// The schema of a property, also of one in `allOf`, and its pointer.
+    pub(super) fn property(&self, schema: &'a Value, pointer: &str, name: &str) -> Option<(&'a Value, String)> {
+        self.property_within(schema, pointer, (name, 0))
+    }
+
+    fn property_within(
+        &self,
+        schema: &'a Value,
+        pointer: &str,
+        (name, depth): (&str, usize),
+    ) -> Option<(&'a Value, String)> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let (schema, pointer) = self.description.resolved(schema, pointer).ok()?;
+        if let Some(property) = schema.get("properties").and_then(|all| all.get(name)) {
+            let below = step(&step(&pointer, "properties"), name);
+            return self.description.resolved(property, &below).ok();
+        }
+        let parts = schema.get("allOf").and_then(Value::as_array)?;
+        let below = step(&pointer, "allOf");
+        let mut parts = parts.iter().enumerate();
+        parts.find_map(|(place, part)| {
+            self.property_within(part, &step(&below, &place.to_string()), (name, depth + 1))
+        })
+    }
+
+    /// Whether a schema, or that of the items of a list, describes bytes.
+    pub(super) fn is_binary(&self, (schema, pointer): (&'a Value, String)) -> bool {
+        let is_bytes = |schema: &Value| {
+            let text = |word: &str| schema.get(word).and_then(Value::as_str);
+            text("format") == Some("binary")
+                || text("contentMediaType").is_some() && text("contentEncoding").is_none()
+        };
+        let items = schema.get("items");
+        let items = items.and_then(|items| self.description.resolved(items, &step(&pointer, "items")).ok());
+        is_bytes(schema) || items.is_some_and(|(items, _)| is_bytes(items))
     }
 
     /// A value for a request; an error if every value is endless.
@@ -69,7 +137,7 @@ impl<'a> Sampler<'a> {
             None if self.is_cut() => Ok(Value::Null),
             None => {
                 let message = "this schema contains itself endlessly: make a member in the cycle optional, or give an `example`";
-                Err(self.description.document.invalid(pointer, message))
+                Err(self.description.invalid(pointer, message))
             }
         }
     }
@@ -112,7 +180,8 @@ impl<'a> Sampler<'a> {
             return Ok(None);
         }
         if let Some(given) = given(resolved) {
-            return Ok(self.copied(given, &here));
+            let copy = self.copied(given, &here);
+            return Ok(copy.map(|copy| self.as_described(copy, Some(resolved), &here)));
         }
         if let Some((value, size)) = self.known.borrow().get(&here) {
             if !self.room.borrow_mut().take_bytes(*size) {
@@ -170,7 +239,29 @@ impl<'a> Sampler<'a> {
             "null" => Ok(self.made(Value::Null, pointer)),
             "integer" => Ok(self.made(number(schema, true), pointer)),
             "number" => Ok(self.made(number(schema, false), pointer)),
-            _ => Ok(self.made(Value::from(text(schema)), pointer)),
+            _ => Ok(self.made(Value::from(self.text(schema, pointer)), pointer)),
+        }
+    }
+
+    /// A text of the described length and format, or one that matches the pattern.
+    fn text(&self, schema: &Value, pointer: &str) -> String {
+        let text = text(schema);
+        let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
+            return text;
+        };
+        let fits = regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&text));
+        let length = |word: &str| schema.get(word).and_then(Value::as_u64);
+        let has_length = |text: &str| {
+            let count = text.chars().count() as u64;
+            count >= length("minLength").unwrap_or(0) && count <= length("maxLength").unwrap_or(u64::MAX)
+        };
+        match matching(pattern).filter(|found| has_length(found)) {
+            _ if fits => text,
+            Some(found) => found,
+            None => {
+                self.remark(pointer, "it must match a pattern: check its value.");
+                text
+            }
         }
     }
 
