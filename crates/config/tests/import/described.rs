@@ -143,7 +143,7 @@ components:
         far: {$ref: 'https://schemas.invalid/x'}
         fine: {$ref: '#/components/schemas/Fine'}
         numbers: {enum: [1, 2], minimum: low}
-    Fine: {type: object, required: [x]}
+    Fine: {type: object, required: [x, x]}
 ",
     );
     assert!(allows(&draft, "A", &json!({ "id": 1, "file": 7, "code": "b", "numbers": 2, "far": [] })));
@@ -357,7 +357,7 @@ fn local_files_are_read() {
     let draft = drafted(&[
         (
             "api.yaml",
-            "openapi: 3.1.0\ninfo: {title: a}\npaths:\n  /pets: {$ref: 'paths/pets.yaml'}\n  /out: {get: {responses: {'200': {content: {application/json: {schema: {$ref: '../../secret.json'}}}}}}}\n  /bad: {$ref: 'none.yaml#/x'}\n",
+            "openapi: 3.1.0\ninfo: {title: a}\npaths:\n  /pets: {$ref: 'paths/pets.yaml'}\n  /one: {get: {$ref: 'paths/pets.yaml#/get'}}\n  /out: {get: {responses: {'200': {content: {application/json: {schema: {$ref: '../../secret.json'}}}}}}}\n  /bad: {$ref: 'none.yaml#/x'}\n",
         ),
         (
             "paths/pets.yaml",
@@ -370,6 +370,7 @@ fn local_files_are_read() {
     ]);
     assert!(allows(&draft, "Pets", &json!([{ "id": 1 }])));
     assert!(!allows(&draft, "Pets", &json!([{}])));
+    assert_eq!(operation(&draft, "/one").expect.body, operation(&draft, "/pets").expect.body);
     let omitted: Vec<String> = draft.omitted.iter().map(ToString::to_string).collect();
     assert!(omitted.iter().any(|line| line.contains("paths/pets.yaml:6") && line.contains("needs `name`")), "{omitted:?}");
     assert!(omitted.iter().any(|line| line.contains("none.yaml#/x`: there is no such file")), "{omitted:?}");

@@ -61,11 +61,11 @@ fn a_pet_shop() {
             "json = { name = \"doggie\", photoUrls = [\"https://example.com/a\"], secret = \"text",
             "It also accepts application/x-www-form-urlencoded.",
             "pets.yaml:11, GET /pet/findByStatus",
-            "left out: POST /pet/{petId}/photo: its body is of type application/octet-stream",
+            "Content-Type = \"application/octet-stream\"",
             "json_schema = \"schemas.json#/$defs/Pets\"",
         ],
     );
-    assert_eq!(draft.operations.len(), 4);
+    assert_eq!(draft.operations.len(), 5);
     let delete = draft
         .operations
         .iter()

@@ -119,7 +119,7 @@ impl SchemaDocument {
                 let token = name.replace('~', "~0").replace('/', "~1");
                 (name.clone(), json!({ "$ref": self.reference(&format!("{DEFINITIONS}{token}")) }))
             });
-            self.compiled("properties", properties.collect::<Map<_, _>>().into())
+            self.compiled(("properties", properties.collect::<Map<_, _>>().into()), self.0.value.clone())
         });
         compiled.clone()
     }
@@ -133,7 +133,7 @@ impl SchemaDocument {
         let compiled = if pointer.is_empty() {
             compile(&self.0.value)?
         } else {
-            self.compiled("$ref", self.reference(pointer).into())?
+            self.compiled(("$ref", self.reference(pointer).into()), self.only(std::iter::once(pointer)))?
         };
         others.insert(pointer.to_owned(), Arc::clone(&compiled));
         Ok(compiled)
@@ -149,8 +149,7 @@ impl SchemaDocument {
 
     /// Compiles a schema with one keyword that refers to this document, which it contains under its identifier: so references within the
     /// document keep their meaning.
-    fn compiled(&self, keyword: &str, value: Value) -> Result<Arc<Schema>, String> {
-        let mut document = self.0.value.clone();
+    fn compiled(&self, (keyword, value): (&str, Value), mut document: Value) -> Result<Arc<Schema>, String> {
         document
             .as_object_mut()
             .ok_or_else(|| "a schema must be an object".to_owned())?
@@ -221,19 +220,21 @@ impl SchemaPart {
         self.compile().map(drop)
     }
 
-    /// Compiles it, with the other definitions of its document; each is compiled once.
+    /// Compiles it, with the other definitions of its document; each is compiled once. If another one is wrong, it is compiled alone.
     pub(super) fn compile(&self) -> Result<CompiledSchema, ExpectationError> {
-        let error = |reason: String| ExpectationError::JsonSchema { reason };
         let definition = self.pointer.strip_prefix(DEFINITIONS).filter(|name| !name.contains('/'));
-        Ok(match definition {
-            Some(name) => CompiledSchema {
-                schema: self.document.definitions().map_err(error)?,
+        if let Some(name) = definition
+            && let Ok(schema) = self.document.definitions()
+        {
+            return Ok(CompiledSchema {
+                schema,
                 definition: Some(name.replace("~1", "/").replace("~0", "~")),
-            },
-            None => CompiledSchema {
-                schema: self.document.alone(&self.pointer).map_err(error)?,
-                definition: None,
-            },
+            });
+        }
+        let schema = self.document.alone(&self.pointer);
+        Ok(CompiledSchema {
+            schema: schema.map_err(|reason| ExpectationError::JsonSchema { reason })?,
+            definition: None,
         })
     }
 }

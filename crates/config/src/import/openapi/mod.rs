@@ -122,17 +122,25 @@ fn locations(description: &Description<'_>, draft: &mut Draft) -> Result<Vec<Ope
                 continue;
             }
         };
-        let own = METHODS.iter().filter(|method| item.get(**method).is_some());
-        let own = own.map(|method| (step(&pointer, method), method.to_uppercase()));
+        let own = METHODS.iter().filter_map(|method| Some((item.get(*method)?, step(&pointer, method), method.to_uppercase())));
         let more = item.get("additionalOperations").and_then(Value::as_object);
         let below = step(&pointer, "additionalOperations");
-        let more = more.into_iter().flatten().map(|(method, _)| (step(&below, method), method.clone()));
-        found.extend(own.chain(more).map(|(operation, method)| OperationLocation {
-            pointer: operation,
-            item: pointer.clone(),
-            method,
-            path: path.clone(),
-        }));
+        let more = more.into_iter().flatten().map(|(method, operation)| (operation, step(&below, method), method.clone()));
+        for (operation, place, method) in own.chain(more) {
+            // Descriptions in several files have a reference in place of an operation.
+            match description.resolved(operation, &place) {
+                Ok((_, resolved)) => found.push(OperationLocation {
+                    pointer: resolved,
+                    item: pointer.clone(),
+                    method,
+                    path: path.clone(),
+                }),
+                Err(error) => {
+                    let reason = format!("{method} {path}: {error}");
+                    draft.omitted.push(Omission::new(description.place(&place), reason));
+                }
+            }
+        }
     }
     Ok(found)
 }

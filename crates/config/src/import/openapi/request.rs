@@ -123,6 +123,7 @@ pub(super) fn body<'a>(
         "multipart/form-data" => 3,
         text if text.starts_with("text/") => 4,
         "*/*" => 5,
+        "application/octet-stream" => 6,
         _ => 9,
     };
     let (kind, media) = kinds
@@ -146,7 +147,7 @@ pub(super) fn body<'a>(
     }
     let (media, pointer) = sampler.description.resolved(media, &step(pointer, kind))?;
     let mut value = example(sampler, media, &pointer)?;
-    if rank(kind) != 4 {
+    if !matches!(rank(kind), 4 | 6) {
         value = sampler.as_described(value, media.get("schema"), &step(&pointer, "schema"));
     }
     let sent = match rank(kind) {

@@ -265,6 +265,8 @@ impl<'a> Schemas<'a> {
                 word if SEVERAL.contains(&word) => self.list(value, &below),
                 word if NAMED.contains(&word) => self.by_name(value, &below),
                 word if LEFT_OUT.contains(&word) || word.starts_with("x-") => continue,
+                // A name that is listed twice has the same meaning.
+                "required" | "enum" | "type" => without_repetitions(value),
                 _ => value.clone(),
             };
             out.insert(word.clone(), converted);
@@ -293,6 +295,15 @@ impl<'a> Schemas<'a> {
         let members = members.map(|(name, member)| (name.clone(), self.converted(member, &step(pointer, name))));
         Value::Object(members.collect())
     }
+}
+
+/// A list without values that it already has; any other value as it is.
+fn without_repetitions(value: &Value) -> Value {
+    let Value::Array(items) = value else {
+        return value.clone();
+    };
+    let mut known = BTreeSet::new();
+    items.iter().filter(|item| known.insert(item.to_string())).cloned().collect()
 }
 
 /// What is wrong with a schema by itself, and where.
