@@ -133,35 +133,36 @@ pub fn next_round(groups: &[Group], rule: &StopRule, progress: &Progress) -> Dec
     if all_narrow && progress.rounds >= rule.fewest_rounds {
         return Decision::Stop(StopReason::Precision);
     }
-    if rule
-        .budget_s
-        .is_some_and(|budget| progress.spent_s + progress.next_round_s > budget)
-    {
+    let (decision, share) = match rule.precision {
+        Some(precision) if progress.rounds >= rule.fewest_for_leaving_out => with_open(groups, precision),
+        _ => (Decision::All, 1.0),
+    };
+    let end_s = progress.spent_s + share * progress.next_round_s;
+    if rule.budget_s.is_some_and(|budget| end_s > budget) {
         return Decision::Stop(StopReason::Budget);
     }
-    match rule.precision {
-        Some(precision) if progress.rounds >= rule.fewest_for_leaving_out => with_open(groups, precision),
-        _ => Decision::All,
-    }
+    decision
 }
 
-fn with_open(groups: &[Group], precision: f64) -> Decision {
+/// A round with the services that are not settled, and their share of all.
+fn with_open(groups: &[Group], precision: f64) -> (Decision, f64) {
     let mut open = Vec::new();
-    let mut settled = false;
+    let mut all = 0;
     for (index, group) in groups.iter().enumerate() {
         let rows: Vec<&ServiceSummary> = measurable(group).collect();
         let still: Vec<bool> = rows
             .iter()
             .map(|row| !narrow(group, row, precision) || !rank_proven(group, row))
             .collect();
-        let chosen = going_on(&still);
-        settled |= chosen.len() < rows.len();
-        open.extend(chosen.into_iter().map(|place| (index, rows[place].id.clone())));
+        all += rows.len();
+        let chosen = going_on(&still).into_iter();
+        open.extend(chosen.map(|place| (index, rows[place].id.clone())));
     }
-    if settled {
-        Decision::Only(open)
+    if open.len() < all {
+        let share = open.len() as f64 / all as f64;
+        (Decision::Only(open), share)
     } else {
-        Decision::All
+        (Decision::All, 1.0)
     }
 }
 

@@ -310,19 +310,18 @@ impl Plan {
         trials.map(|entry| self.expected_trial(entry, round)).sum()
     }
 
-    /// The approximate time of the run: all rounds, or those that fit into its budget.
+    /// The approximate time of the run: all rounds, or those that fit into its budget. How long the last one of them takes decides whether it
+    /// still fits, so that such a run ends half a round before its budget, on average.
     pub fn expected(&self) -> Duration {
         let mut all = Duration::ZERO;
         for round in 0..self.rounds {
-            let next = all + self.expected_round(round);
-            if round > 0
-                && self
-                    .budget_ns
-                    .is_some_and(|budget| next > Duration::from_nanos(budget))
-            {
-                break;
+            let length = self.expected_round(round);
+            match self.budget_ns.map(Duration::from_nanos) {
+                Some(budget) if round > 0 && all + length > budget => {
+                    return all.max(budget.saturating_sub(length / 2));
+                }
+                _ => all += length,
             }
-            all = next;
         }
         all
     }

@@ -184,8 +184,9 @@ impl Suite {
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
             .unwrap_or_default();
-        let design = written
+        let design = change
             .design
+            .or(written.design)
             .map_or(Design::Sequence, |design| design.with(written.interleaved));
         let starts = change.starts.as_ref().or(written.starts.as_ref());
         let reader = GroupReader {

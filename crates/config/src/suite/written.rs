@@ -128,6 +128,8 @@ pub(super) struct ProfileToml {
     pub(super) budget: Option<DurationText>,
     /// The trials that a process start serves.
     pub(super) starts: Option<Spanned<Starts>>,
+    /// The order of the trials of a round.
+    pub(super) design: Option<DesignToml>,
 }
 
 /// Services under the same workload and load, which are compared with each other. A list of workloads, rates or numbers of

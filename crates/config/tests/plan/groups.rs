@@ -169,9 +169,14 @@ load = { kind = "closed", connections = 1 }
 
 #[test]
 fn profiles_change_what_they_name() {
-    let text = format!("{SUITE}\n[profile.smoke]\nrounds = 1\nduration = \"100ms\"\n");
+    let text = format!("{SUITE}\n[profile.smoke]\nrounds = 1\nduration = \"100ms\"\n")
+        .replace("title =", "design = \"interleaved\"\ntitle =");
     let smoke = suite(&text, Some("smoke"));
     assert_eq!((smoke.rounds, smoke.groups[0].duration.as_millis()), (1, 100));
+    assert_eq!(smoke.design, Design::interleaved());
+    let alone = format!("{text}design = \"sequence\"\n");
+    assert_eq!(suite(&alone, Some("smoke")).design, Design::Sequence);
+    assert_eq!(suite(&alone, None).design, Design::interleaved());
     assert_eq!(smoke.profiles, ["quick", "smoke"]);
     let checkout = Checkout::new();
     checkout.write("suites/a.toml", &text);

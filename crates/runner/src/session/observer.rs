@@ -42,6 +42,8 @@ pub(super) struct RunObserver<'a> {
     hint: Option<Warning>,
     /// Sequence numbers of the provisional records of this session, by trial number.
     provisional: BTreeMap<u32, i64>,
+    /// The last round that ended in this session, and the time spent until then.
+    ended: Option<(u32, Duration)>,
 }
 
 /// What earlier sessions of a run leave to this one.
@@ -92,6 +94,7 @@ impl<'a> RunObserver<'a> {
             cpus,
             hint: None,
             provisional: BTreeMap::new(),
+            ended: None,
         }
     }
 
@@ -253,7 +256,23 @@ impl<'a> RunObserver<'a> {
         Ok(())
     }
 
-    fn decide(&self, round: u32) -> Result<NextRound, CommandError> {
+    /// The expected time of the next round with all services, s: for each of them that of the last round, which was measured; after the first
+    /// round in proportion to what was expected, since later rounds are shorter.
+    fn next_round_s(&self, round: u32, trials: &[TrialRecord]) -> f64 {
+        let spent = self.spent();
+        if let Some((before, until)) = self.ended
+            && before + 1 == round
+        {
+            let measured = trials.iter().filter(|trial| trial.round == round).count().max(1);
+            let all = self.plan.entries.len().max(measured);
+            return (spent - until).as_secs_f64() * all as f64 / measured as f64;
+        }
+        let expected_s = |round| self.plan.expected_round(round).as_secs_f64();
+        let so_far: f64 = (0..=round).map(expected_s).sum();
+        spent.as_secs_f64() * expected_s(round + 1) / so_far
+    }
+
+    fn decide(&mut self, round: u32) -> Result<NextRound, CommandError> {
         let trials = self.store.trials(&self.record.id)?;
         let found = summary(self.record, &trials)?;
         let rule = StopRule {
@@ -263,15 +282,12 @@ impl<'a> RunObserver<'a> {
             most_rounds: self.plan.rounds,
             budget_s: self.plan.budget_ns.map(|ns| ns as f64 / 1e9),
         };
-        let spent_s = self.spent().as_secs_f64();
-        // In proportion to what was expected: later rounds are shorter than the first one.
-        let expected_s = |round| self.plan.expected_round(round).as_secs_f64();
-        let so_far: f64 = (0..=round).map(expected_s).sum();
         let progress = RunProgress {
             rounds: round + 1,
-            spent_s,
-            next_round_s: spent_s * expected_s(round + 1) / so_far,
+            spent_s: self.spent().as_secs_f64(),
+            next_round_s: self.next_round_s(round, &trials),
         };
+        self.ended = Some((round, self.spent()));
         Ok(match next_round(&found.groups, &rule, &progress) {
             Decision::All => NextRound::All,
             Decision::Only(open) => NextRound::Only(self.unsettled(&found.groups, &open)),

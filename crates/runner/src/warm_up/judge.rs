@@ -41,6 +41,8 @@ pub(crate) struct Slice {
     pub(crate) completed: u64,
     /// What a request costs: CPU time, or where that is unknown the time for a reply. `None`: unknown.
     pub(crate) cost: Option<f64>,
+    /// Time of the CPU speed probe, ns; `None`: unknown.
+    pub(crate) probe_ns: Option<f64>,
 }
 
 /// Which load a phase has.
@@ -186,6 +188,25 @@ impl PhaseJudge {
         }
     }
 
+    /// The middle of each slice, s, and the logarithm of the cost of a request at the usual speed of the CPUs.
+    fn costs(&self) -> Vec<(f64, f64)> {
+        let mut end_s = 0.0;
+        let mut known = Vec::new();
+        for slice in &self.slices {
+            if let Some(cost) = slice.cost.filter(|cost| *cost > 0.0) {
+                let probe = slice.probe_ns.filter(|ns| *ns > 0.0).unwrap_or(1.0);
+                known.push((end_s + slice.length_s / 2.0, (cost.ln(), probe.ln())));
+            }
+            end_s += slice.length_s;
+        }
+        let pairs: Vec<(f64, f64)> = known.iter().map(|(_, pair)| *pair).collect();
+        let sensitivity = sensitivity(&pairs);
+        let costs = known.into_iter();
+        costs
+            .map(|(at_s, (cost, probe))| (at_s, cost - sensitivity * probe))
+            .collect()
+    }
+
     /// The time from which on the cost of a request was stable, s: the start of the longest series of slices up to now over which it
     /// changes by less than [`STABLE`] in the length of the measurement. This is an equivalence test, not the failure of a test to find
     /// a change. `None`: not shown.
@@ -194,13 +215,7 @@ impl PhaseJudge {
             // Nothing is known about its cost.
             return Some(0.0);
         }
-        let (mut end_s, mut points) = (0.0, Vec::new());
-        for slice in &self.slices {
-            if let Some(cost) = slice.cost.filter(|cost| *cost > 0.0) {
-                points.push((end_s + slice.length_s / 2.0, cost.ln()));
-            }
-            end_s += slice.length_s;
-        }
+        let points = self.costs();
         let begins = (0..(points.len() + 1).saturating_sub(FEWEST_SLICES))
             .step_by(points.len().div_ceil(SERIES).max(1));
         let mut series = begins.map(|begin| &points[begin..]);
@@ -209,6 +224,25 @@ impl PhaseJudge {
             slope.is_some_and(|(low, high)| low.abs().max(high.abs()) * self.measured_s <= STABLE)
         };
         series.find(is_stable).map(|series| series[0].0)
+    }
+}
+
+/// By which power of the CPU speed probe a cost grows, between 0 and that of calculations, 1.5. By least squares over the changes from
+/// each slice to the next, which a slow change of the service hardly affects. Of ln(cost) and ln(probe).
+fn sensitivity(slices: &[(f64, f64)]) -> f64 {
+    const MOST: f64 = 1.5;
+    let changes = slices
+        .windows(2)
+        .map(|pair| (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (cost, probe) in changes {
+        products += cost * probe;
+        squares += probe * probe;
+    }
+    if squares > 0.0 {
+        (products / squares).clamp(0.0, MOST)
+    } else {
+        0.0
     }
 }
 

@@ -44,6 +44,7 @@ fn run_again(
             compiler_ns: activity.share.map(|share| (share * cpu_ns) as u64),
             completed: (cpu_ns / cost) as u64,
             cost: Some(cost),
+            probe_ns: None,
         };
         if let Some(ended) = judge.push(slice, activity.share.map(|_| kind)) {
             return (ended, f64::from(index + 1) * SLICE_S);
@@ -114,6 +115,37 @@ fn the_planned_load_goes_on_until_the_cost_is_shown_to_be_stable() {
     let endless = |at_s: f64| active(0.0, 50_000.0 * (-0.02 * at_s).exp());
     let (ended, _) = run(PLANNED, 5.0, 1.0, endless);
     assert_eq!(ended, Classification::Unsettled);
+}
+
+/// A service whose cost follows the speed of the CPUs by this power, which varies by 20 %, and has noise of 1 %. How long its warm-up takes, s.
+fn with_a_varying_cpu(power: f64, probes: impl Fn(f64) -> Option<f64>) -> f64 {
+    let mut judge = PhaseJudge::new(WarmUpPhase::Planned, LIMITS, (Duration::from_secs(4), None));
+    for index in 0_u32.. {
+        let speed = 1.0 + 0.2 * (f64::from(index * 7 % 11) / 5.0 - 1.0);
+        let noise = 1.0 + 0.01 * (f64::from(index * 5 % 7) / 3.0 - 1.0);
+        let slice = Slice {
+            length_s: SLICE_S,
+            cpu_ns: Some(250_000_000),
+            compiler_ns: None,
+            completed: 10_000,
+            cost: Some(10_000.0 * speed.powf(power) * noise),
+            probe_ns: probes(speed),
+        };
+        if judge.push(slice, None).is_some() {
+            return f64::from(index + 1) * SLICE_S;
+        }
+    }
+    unreachable!("each phase has a limit")
+}
+
+/// In measurements a cost grew by powers of the probe between 0 and 1.2, different for each service and for each placement on CPUs.
+#[test]
+fn what_the_cpu_speed_probe_explains_needs_no_longer_proof_whatever_the_power() {
+    for power in [0.0, 0.4, 1.0] {
+        let with = with_a_varying_cpu(power, |speed| Some(26_000.0 * speed));
+        assert!(with <= 4.0, "{power}: {with} s");
+    }
+    assert!(with_a_varying_cpu(1.0, |_| None) > 6.0);
 }
 
 #[test]

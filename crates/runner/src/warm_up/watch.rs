@@ -161,16 +161,14 @@ impl Slices {
         let intervals = std::mem::take(&mut self.current);
         let completed = intervals.iter().map(|interval| interval.completed).sum();
         let cpu_ns = usage.resources.cpu_ns;
-        // With it, the speed of the CPUs does not look like a change of the service; a request costs about as much more as the probe.
-        let probe_ns = usage.cpu_speed_probe_ns.filter(|ns| *ns > 0.0).unwrap_or(1.0);
         let slice = Slice {
             length_s,
             cpu_ns,
             compiler_ns: usage.resources.compiler_cpu_ns,
             completed,
-            cost: self
-                .cost(cpu_ns, completed, length_s, &intervals)
-                .map(|cost| cost / probe_ns),
+            cost: self.cost(cpu_ns, completed, length_s, &intervals),
+            // With it, the speed of the CPUs does not look like a change of the service.
+            probe_ns: usage.cpu_speed_probe_ns,
         };
         self.compiler = self.compiler.or(usage.compiler);
         self.verdict = self.judge.push(slice, usage.compiler);
