@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// A shop with valid replies, or with one member of another type.
@@ -244,17 +244,24 @@ fn lines_of_curl_are_recorded() {
 /// A server that remembers which methods it received, and replies 422 to `/search`.
 fn watched_shop() -> (String, Arc<Mutex<BTreeSet<String>>>) {
     let (sender, receiver) = std::sync::mpsc::channel();
-    let received = Arc::new(Mutex::new(BTreeSet::new()));
-    let seen = Arc::clone(&received);
+    let methods = Arc::new(Mutex::new(BTreeSet::new()));
+    let seen = Arc::clone(&methods);
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async move {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            sender.send(listener.local_addr().expect("an address")).expect("the test waits");
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+                .await
+                .expect("a port");
+            sender
+                .send(listener.local_addr().expect("an address"))
+                .expect("the test waits");
             let reply = move |method: Method, uri: Uri| async move {
                 seen.lock().expect("no panic").insert(method.to_string());
                 match uri.path() {
-                    "/search" => (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "detail": "q is too short" }))),
+                    "/search" => (
+                        StatusCode::UNPROCESSABLE_ENTITY,
+                        Json(json!({ "detail": "q is too short" })),
+                    ),
                     "/items/7" => (StatusCode::OK, Json(json!({ "id": 7 }))),
                     _ => (StatusCode::NOT_FOUND, Json(Value::Null)),
                 }
@@ -263,7 +270,10 @@ fn watched_shop() -> (String, Arc<Mutex<BTreeSet<String>>>) {
             axum::serve(listener, routes).await.expect("it serves");
         });
     });
-    (format!("http://{}", receiver.recv().expect("an address")), received)
+    (
+        format!("http://{}", receiver.recv().expect("an address")),
+        methods,
+    )
 }
 
 const WRITES: &str = "openapi: 3.0.3
@@ -282,18 +292,52 @@ fn a_recording_changes_nothing_and_expects_no_failure() {
     let project = Project::new();
     project.write("api.yaml", WRITES);
     let (url, received) = watched_shop();
-    let ended = project.prony(&["new", "contract", "mine", "--openapi", "api.yaml", "--record", &url]);
+    let ended = project.prony(&[
+        "new",
+        "contract",
+        "mine",
+        "--openapi",
+        "api.yaml",
+        "--record",
+        &url,
+    ]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    for part in ["2 of the requests may change data and were not sent", "replied 422 (`{\"detail\":\"q is too short\"}`)"] {
+    for part in [
+        "2 of the requests may change data and were not sent",
+        "replied 422 (`{\"detail\":\"q is too short\"}`)",
+    ] {
         assert!(ended.err.contains(part), "no `{part}` in {}", ended.err);
     }
-    assert!(ended.out.contains("3 operations drafted, 1 omitted"), "{}", ended.out);
+    assert!(
+        ended.out.contains("3 operations drafted, 1 omitted"),
+        "{}",
+        ended.out
+    );
     let methods = std::mem::take(&mut *received.lock().expect("no panic"));
-    assert!(methods.iter().all(|method| ["GET", "HEAD", "OPTIONS"].contains(&method.as_str())), "{methods:?}");
-    let text = std::fs::read_to_string(project.0.path().join("contracts/mine/contract.toml")).expect("a contract");
-    assert!(text.contains("DELETE /items/7") && !text.contains("status = 422"), "{text}");
+    assert!(
+        methods
+            .iter()
+            .all(|method| ["GET", "HEAD", "OPTIONS"].contains(&method.as_str())),
+        "{methods:?}"
+    );
+    let text =
+        std::fs::read_to_string(project.0.path().join("contracts/mine/contract.toml")).expect("a contract");
+    assert!(
+        text.contains("DELETE /items/7") && !text.contains("status = 422"),
+        "{text}"
+    );
 
-    let all = ["new", "contract", "all", "--openapi", "api.yaml", "--record", &url, "--allow-writes", "--json"];
+    let all = [
+        "new",
+        "contract",
+        "all",
+        "--openapi",
+        "api.yaml",
+        "--record",
+        &url,
+        "--allow-writes",
+        "--json",
+    ];
     let told = project.prony(&all).json();
     assert_eq!(told["omitted"].as_array().map(Vec::len), Some(1), "{told}");
     assert!(received.lock().expect("no panic").contains("DELETE"));
@@ -307,9 +351,17 @@ fn a_draft_of_one_get_sends_no_other_methods() {
     let ended = project.prony(&["new", "contract", "mine", "--record", &format!("{url}/items/7")]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let methods = received.lock().expect("no panic").clone();
-    assert!(methods.iter().all(|method| ["GET", "HEAD", "OPTIONS"].contains(&method.as_str())), "{methods:?}");
+    assert!(
+        methods
+            .iter()
+            .all(|method| ["GET", "HEAD", "OPTIONS"].contains(&method.as_str())),
+        "{methods:?}"
+    );
     let failing = project.prony(&["new", "contract", "other", "--record", &format!("{url}/search")]);
-    assert!(failing.code != Some(0) && failing.err.contains("no request got a reply that is a success"), "{failing:?}");
+    assert!(
+        failing.code != Some(0) && failing.err.contains("no request got a reply that is a success"),
+        "{failing:?}"
+    );
     assert_eq!(project.contracts(), ["mine"]);
 }
 

@@ -28,7 +28,10 @@ pub(crate) struct Arguments {
 
 /// Returns whether the targets are met.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let prony = arguments.prony.canonicalize().context("no prony: run `make build` first")?;
+    let prony = arguments
+        .prony
+        .canonicalize()
+        .context("no prony: run `make build` first")?;
     println!("operations      MB   draft, s   list, s   draft, MB of memory");
     let mut is_met = true;
     for count in OPERATIONS {
@@ -39,7 +42,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         let mut drafts = Vec::new();
         for number in 0..REPEATS {
             let name = format!("api-{number}");
-            drafts.push(timed(&prony, project.path(), &["new", "contract", &name, "--openapi", "api.json"])?);
+            drafts.push(timed(
+                &prony,
+                project.path(),
+                &["new", "contract", &name, "--openapi", "api.json"],
+            )?);
         }
         for number in 1..REPEATS {
             std::fs::remove_dir_all(project.path().join(format!("contracts/api-{number}")))?;
@@ -69,7 +76,11 @@ fn timed(prony: &Path, project: &Path, arguments: &[&str]) -> Result<Duration> {
     let mut command = Command::new(prony);
     let command = command.args(arguments).current_dir(project);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-    ensure!(status.success(), "prony {} ended with {status}", arguments.join(" "));
+    ensure!(
+        status.success(),
+        "prony {} ended with {status}",
+        arguments.join(" ")
+    );
     Ok(began.elapsed())
 }
 
@@ -91,7 +102,10 @@ fn description(count: usize) -> Value {
             properties.insert(name, json!({ "type": "string", "description": "A member of the item.", "maxLength": 100 + member }));
         }
         properties.insert("next".to_owned(), schema(number + 1));
-        properties.insert("other".to_owned(), json!({ "anyOf": [schema(number * 7), { "type": "null" }] }));
+        properties.insert(
+            "other".to_owned(),
+            json!({ "anyOf": [schema(number * 7), { "type": "null" }] }),
+        );
         schemas.insert(
             format!("Item{number}"),
             json!({ "type": "object", "required": ["member_0", "member_1"], "properties": properties }),

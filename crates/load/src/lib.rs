@@ -28,7 +28,8 @@ pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, Encoding, ExactBody, Expectation,
     ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, SchemaDocument, SchemaPart, Series, excerpt, validate_schema,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, SchemaDocument, SchemaPart, Series, excerpt,
+    validate_schema,
 };
 pub use job::{
     Check, ConnectOptions, Credentials, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol,

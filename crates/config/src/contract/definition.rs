@@ -1,10 +1,10 @@
 //! A loaded contract, and its description.
 
 use crate::ConfigError;
-use crate::contract::call::SchemaFiles;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
+use crate::contract::schema_files::SchemaFiles;
 use crate::contract::source::RowTable;
 use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
 use crate::format::SourceFile;

@@ -3,9 +3,9 @@
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::backing::BackingSpec;
-use crate::contract::call::{SchemaAccess, SchemaFiles};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
+use crate::contract::schema_files::{SchemaAccess, SchemaFiles};
 use crate::contract::source::RowTable;
 use crate::contract::toml::ContractToml;
 use crate::format::{Faults, FileKind, SourceFile};

@@ -14,6 +14,7 @@ mod jwt;
 mod load;
 mod named_file;
 mod proto;
+mod schema_files;
 mod source;
 mod template;
 mod toml;

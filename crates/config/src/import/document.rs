@@ -101,7 +101,9 @@ impl Document {
             Ok(value) => (value, LineIndex::Json(json::Positions::of(text))),
             // YAML has a notation with braces as well.
             Err(error) => match yaml::read(text) {
-                Ok((value, lines)) if value.is_object() || value.is_array() => (value, LineIndex::Yaml(lines)),
+                Ok((value, lines)) if value.is_object() || value.is_array() => {
+                    (value, LineIndex::Yaml(lines))
+                }
                 _ if text.trim_start().starts_with(['{', '[']) => {
                     return Err(invalid(error.line(), format!("not JSON: {error}")));
                 }

@@ -69,10 +69,15 @@ pub struct DraftCounts {
 impl Draft {
     /// Removes the schemas that no operation uses.
     pub fn retain_used_schemas(&mut self) {
-        let names = self.operations.iter().filter_map(|operation| match &operation.expect.body {
-            Some(ExpectedBody::Schema(name)) => Some(format!("/$defs/{}", name.replace('~', "~0").replace('/', "~1"))),
-            _ => None,
-        });
+        let names = self
+            .operations
+            .iter()
+            .filter_map(|operation| match &operation.expect.body {
+                Some(ExpectedBody::Schema(name)) => {
+                    Some(format!("/$defs/{}", name.replace('~', "~0").replace('/', "~1")))
+                }
+                _ => None,
+            });
         let pointers: Vec<String> = names.collect();
         let all = json!({ "$defs": std::mem::take(&mut self.schemas) });
         let used = SchemaDocument::new(all).only(pointers.iter().map(String::as_str));
@@ -118,7 +123,7 @@ pub struct Operation {
     pub remarks: Vec<String>,
     /// What the source calls a success.
     pub success: Success,
-    /// Whether the request or the expected reply differs from that of the source, as a remark says.
+    /// Whether the request or the expected reply differs from the source. A remark says how.
     pub is_partial: bool,
 }
 

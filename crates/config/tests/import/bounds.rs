@@ -205,7 +205,11 @@ fn paths_and_parameters_have_a_limit() {
         "{}",
         draft.operations[0].path
     );
-    for (omission, reason) in draft.omitted.iter().zip(["more than 200 parameters", "its path has more than 4096 bytes"]) {
+    for (omission, reason) in draft
+        .omitted
+        .iter()
+        .zip(["more than 200 parameters", "its path has more than 4096 bytes"])
+    {
         assert!(omission.reason.contains(reason), "{omission}");
     }
     assert_eq!(draft.omitted.len(), 2);

@@ -34,7 +34,10 @@ fn load(draft: &Draft, folder: &Path) {
 
 /// A draft of one description whose paths are these.
 fn of_paths(version: &str, paths: &str) -> Draft {
-    drafted(&[("api.yaml", &format!("openapi: {version}\ninfo: {{title: a}}\npaths:\n{paths}"))])
+    drafted(&[(
+        "api.yaml",
+        &format!("openapi: {version}\ninfo: {{title: a}}\npaths:\n{paths}"),
+    )])
 }
 
 fn operation<'a>(draft: &'a Draft, path: &str) -> &'a Operation {
@@ -105,7 +108,11 @@ components:
     A: {type: object, required: [a], properties: {a: {$ref: '#/components/schemas/A'}}}
 ",
     );
-    let paths: Vec<&str> = draft.operations.iter().map(|operation| operation.path.as_str()).collect();
+    let paths: Vec<&str> = draft
+        .operations
+        .iter()
+        .map(|operation| operation.path.as_str())
+        .collect();
     assert_eq!(paths, ["/good", "/optional", "/reply"]);
     let counts = draft.counts();
     assert_eq!((counts.drafted, counts.partial, counts.omitted), (3, 2, 5));
@@ -115,9 +122,14 @@ components:
         ("api.yaml:6:", "a parameter needs `name` and `in`"),
         ("api.yaml:7:", "contains itself endlessly"),
         ("api.yaml:8:", "`no-slash`: a path starts with `/`"),
-        ("api.yaml:9:", "`#/components/pathItems/none`, which does not exist"),
+        (
+            "api.yaml:9:",
+            "`#/components/pathItems/none`, which does not exist",
+        ),
     ] {
-        let is_told = omitted.iter().any(|line| line.contains(place) && line.contains(reason));
+        let is_told = omitted
+            .iter()
+            .any(|line| line.contains(place) && line.contains(reason));
         assert!(is_told, "{place} {reason}: {omitted:#?}");
     }
     assert!(operation(&draft, "/optional").remarks[0].contains("The optional parameter `a` is left out"));
@@ -146,13 +158,31 @@ components:
     Fine: {type: object, required: [x, x]}
 ",
     );
-    assert!(allows(&draft, "A", &json!({ "id": 1, "file": 7, "code": "b", "numbers": 2, "far": [] })));
-    for wrong in [json!({}), json!({ "id": "x" }), json!({ "id": 1, "fine": {} }), json!({ "id": 1, "numbers": 3 })] {
+    assert!(allows(
+        &draft,
+        "A",
+        &json!({ "id": 1, "file": 7, "code": "b", "numbers": 2, "far": [] })
+    ));
+    for wrong in [
+        json!({}),
+        json!({ "id": "x" }),
+        json!({ "id": 1, "fine": {} }),
+        json!({ "id": 1, "numbers": 3 }),
+    ] {
         assert!(!allows(&draft, "A", &wrong), "{wrong}");
     }
-    for (line, what) in [(12, "`required`"), (13, "`type`"), (14, "`pattern`"), (16, "schemas.invalid"), (18, "`minimum`")] {
+    for (line, what) in [
+        (12, "`required`"),
+        (13, "`type`"),
+        (14, "`pattern`"),
+        (16, "schemas.invalid"),
+        (18, "`minimum`"),
+    ] {
         let place = format!("api.yaml:{line}: ");
-        let is_told = draft.remarks.iter().any(|remark| remark.contains(&place) && remark.contains(what));
+        let is_told = draft
+            .remarks
+            .iter()
+            .any(|remark| remark.contains(&place) && remark.contains(what));
         assert!(is_told, "{line} {what}: {:#?}", draft.remarks);
     }
     assert!(operation(&draft, "/a").is_partial && !operation(&draft, "/b").is_partial);
@@ -185,18 +215,33 @@ components:
 ",
     );
     assert!(draft.remarks.is_empty(), "{:?}", draft.remarks);
-    assert!(allows(&draft, "Tree", &json!({ "value": 1, "below": [{ "value": 2, "named": true }] })));
-    for wrong in [json!({ "value": "1" }), json!({ "below": [{ "value": "2" }] }), json!({ "named": 7 })] {
+    assert!(allows(
+        &draft,
+        "Tree",
+        &json!({ "value": 1, "below": [{ "value": 2, "named": true }] })
+    ));
+    for wrong in [
+        json!({ "value": "1" }),
+        json!({ "below": [{ "value": "2" }] }),
+        json!({ "named": 7 }),
+    ] {
         assert!(!allows(&draft, "Tree", &wrong), "{wrong}");
     }
-    assert!(allows(&draft, "Filter", &json!({ "op": "and", "all": ["x", { "op": "or" }] })));
+    assert!(allows(
+        &draft,
+        "Filter",
+        &json!({ "op": "and", "all": ["x", { "op": "or" }] })
+    ));
     assert!(!allows(&draft, "Filter", &json!({ "op": "and", "all": [{}] })));
 }
 
 #[test]
 fn parameters_have_their_styles() {
     let path = |style: &str, example: &str| {
-        format!("  /x-{}/{{p}}: {{get: {{parameters: [{{name: p, in: path, required: true, {style}, example: {example}}}], responses: {{'200': {{}}}}}}}}\n", style.replace([':', ' ', ','], ""))
+        format!(
+            "  /x-{}/{{p}}: {{get: {{parameters: [{{name: p, in: path, required: true, {style}, example: {example}}}], responses: {{'200': {{}}}}}}}}\n",
+            style.replace([':', ' ', ','], "")
+        )
     };
     let list = "[a b, c]";
     let object = "{r: 1, g: 2}";
@@ -210,7 +255,14 @@ fn parameters_have_their_styles() {
     paths += &path("x-s: 1, style: label", "a");
     paths += &path("x-s: 1, style: matrix", "5");
     let draft = of_paths("3.1.0", &paths);
-    let of = |start: &str| operation(&draft, start).path.rsplit('/').next().expect("a segment").to_owned();
+    let of = |start: &str| {
+        operation(&draft, start)
+            .path
+            .rsplit('/')
+            .next()
+            .expect("a segment")
+            .to_owned()
+    };
     for (start, expected) in [
         ("/x-stylesimpleexplodefalsex-l1", "a%20b,c"),
         ("/x-stylesimpleexplodefalsex-o1", "g,2,r,1"),
@@ -258,7 +310,12 @@ fn parameters_of_the_query_and_headers() {
         made.path,
         "/q?l=a&l=b&s=a%20b&p=a%7Cb&d%5Bk%5D%5Bm%5D=1&d%5Bl%5D=2&d%5Bl%5D=3&r=a/b?c%26d&j=%7B%22x%22%3A%5B1%5D%7D"
     );
-    let header = |name: &str| made.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let header = |name: &str| {
+        made.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
     assert_eq!(header("X-List"), Some("1,2"));
     assert_eq!(header("X-Map"), Some("a=1"));
     assert_eq!(header("Cookie"), Some("c=x%3By"));
@@ -274,8 +331,15 @@ fn the_closest_server_counts_and_3_2_has_more_methods() {
 servers: [{url: 'https://{region}.example/all/', variables: {region: {default: eu}}}]
 ",
     );
-    let requests: Vec<String> = draft.operations.iter().map(|made| format!("{} {}", made.method, made.path)).collect();
-    assert_eq!(requests, ["GET /item/a", "POST /2/own/a", "QUERY /all/b", "LINK /all/b"]);
+    let requests: Vec<String> = draft
+        .operations
+        .iter()
+        .map(|made| format!("{} {}", made.method, made.path))
+        .collect();
+    assert_eq!(
+        requests,
+        ["GET /item/a", "POST /2/own/a", "QUERY /all/b", "LINK /all/b"]
+    );
 }
 
 #[test]
@@ -312,16 +376,29 @@ fn forms_have_files_lists_and_objects() {
     let sent = text_of(operation(&draft, "/upload"));
     let part = |name: &str| {
         let begin = format!("name=\"{name}\"");
-        sent.split("--prony-part").filter(|part| part.contains(&begin)).collect::<Vec<_>>()
+        sent.split("--prony-part")
+            .filter(|part| part.contains(&begin))
+            .collect::<Vec<_>>()
     };
     for name in ["old", "new", "many"] {
-        let file = format!("; name=\"{name}\"; filename=\"file\"\r\nContent-Type: application/octet-stream\r\n\r\ntext\r\n");
+        let file = format!(
+            "; name=\"{name}\"; filename=\"file\"\r\nContent-Type: application/octet-stream\r\n\r\ntext\r\n"
+        );
         assert!(part(name).iter().all(|part| part.ends_with(&file)), "{sent}");
     }
     assert_eq!(part("many").len(), 2, "{sent}");
-    assert!(part("icon")[0].contains("\r\nContent-Type: image/png\r\n"), "{sent}");
-    assert!(part("note")[0].ends_with("; name=\"note\"\r\n\r\ntext\r\n"), "{sent}");
-    assert!(part("meta")[0].contains("Content-Type: application/json\r\n\r\n{\"a\":1}\r\n"), "{sent}");
+    assert!(
+        part("icon")[0].contains("\r\nContent-Type: image/png\r\n"),
+        "{sent}"
+    );
+    assert!(
+        part("note")[0].ends_with("; name=\"note\"\r\n\r\ntext\r\n"),
+        "{sent}"
+    );
+    assert!(
+        part("meta")[0].contains("Content-Type: application/json\r\n\r\n{\"a\":1}\r\n"),
+        "{sent}"
+    );
 }
 
 #[test]
@@ -337,7 +414,12 @@ fn an_example_that_is_a_text_with_json_is_that_json() {
     assert_eq!(body("/a"), Some(Body::Json(json!({ "a": 1 }))));
     assert_eq!(body("/b"), Some(Body::Json(json!([1]))));
     assert_eq!(body("/c"), Some(Body::Json(json!("{\"a\": 1}"))));
-    assert!(operation(&draft, "/a").remarks.iter().any(|remark| remark.contains("a text that contains JSON")));
+    assert!(
+        operation(&draft, "/a")
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("a text that contains JSON"))
+    );
 }
 
 #[test]
@@ -349,7 +431,12 @@ fn a_sample_matches_its_pattern() {
 ",
     );
     assert_eq!(operation(&draft, "/a").with["code"], "AA-111");
-    assert!(operation(&draft, "/b").remarks.iter().any(|remark| remark.contains("must match a pattern")));
+    assert!(
+        operation(&draft, "/b")
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("must match a pattern"))
+    );
 }
 
 #[test]
@@ -370,9 +457,29 @@ fn local_files_are_read() {
     ]);
     assert!(allows(&draft, "Pets", &json!([{ "id": 1 }])));
     assert!(!allows(&draft, "Pets", &json!([{}])));
-    assert_eq!(operation(&draft, "/one").expect.body, operation(&draft, "/pets").expect.body);
+    assert_eq!(
+        operation(&draft, "/one").expect.body,
+        operation(&draft, "/pets").expect.body
+    );
     let omitted: Vec<String> = draft.omitted.iter().map(ToString::to_string).collect();
-    assert!(omitted.iter().any(|line| line.contains("paths/pets.yaml:6") && line.contains("needs `name`")), "{omitted:?}");
-    assert!(omitted.iter().any(|line| line.contains("none.yaml#/x`: there is no such file")), "{omitted:?}");
-    assert!(draft.remarks.iter().any(|remark| remark.contains("no such file in the folder")), "{:?}", draft.remarks);
+    assert!(
+        omitted
+            .iter()
+            .any(|line| line.contains("paths/pets.yaml:6") && line.contains("needs `name`")),
+        "{omitted:?}"
+    );
+    assert!(
+        omitted
+            .iter()
+            .any(|line| line.contains("none.yaml#/x`: there is no such file")),
+        "{omitted:?}"
+    );
+    assert!(
+        draft
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("no such file in the folder")),
+        "{:?}",
+        draft.remarks
+    );
 }

@@ -95,7 +95,8 @@ impl CompiledValue {
     }
 }
 
-fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+/// A digest in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8; 32]) -> [u8; 64] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [0; 64];
     for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {

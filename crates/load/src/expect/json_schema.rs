@@ -1,6 +1,7 @@
 //! Rules that a JSON Schema sets. A schema is a part of a document. The rules of many operations share a document: it is kept, sent to
 //! generators and compiled once, not once for each of them.
 
+use super::header::hex;
 use super::json::parsed;
 use super::{ExpectationError, Mismatch, excerpt};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -17,7 +18,21 @@ const DEFINITIONS: &str = "/$defs/";
 /// The identifier of a document that has no `$id`.
 const IDENTIFIER: &str = "prony:///json_schema";
 /// What a fragment of a URI must not contain (RFC 3986, section 3.5).
-const FRAGMENT: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'#').add(b'%').add(b'{').add(b'}').add(b'|').add(b'^').add(b'[').add(b']').add(b'\\');
+const FRAGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'`')
+    .add(b'#')
+    .add(b'%')
+    .add(b'{')
+    .add(b'}')
+    .add(b'|')
+    .add(b'^')
+    .add(b'[')
+    .add(b']')
+    .add(b'\\');
 /// Largest number of documents kept.
 const MOST: usize = 64;
 /// The documents of this process: the check builds a new expectation for each request, and compiling schemas is the most expensive part of
@@ -78,8 +93,8 @@ impl<'de> Deserialize<'de> for SchemaDocument {
 impl SchemaDocument {
     /// A document with this content.
     pub fn new(value: Value) -> Self {
-        let digest = Sha256::digest(value.to_string());
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&Sha256::digest(value.to_string()).into());
+        let digest = String::from_utf8_lossy(&digest).into_owned();
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = known.iter().find(|one| one.0.digest == digest) {
             return same.clone();
@@ -117,9 +132,15 @@ impl SchemaDocument {
             let names = self.0.value.get("$defs").and_then(Value::as_object);
             let properties = names.into_iter().flatten().map(|(name, _)| {
                 let token = name.replace('~', "~0").replace('/', "~1");
-                (name.clone(), json!({ "$ref": self.reference(&format!("{DEFINITIONS}{token}")) }))
+                (
+                    name.clone(),
+                    json!({ "$ref": self.reference(&format!("{DEFINITIONS}{token}")) }),
+                )
             });
-            self.compiled(("properties", properties.collect::<Map<_, _>>().into()), self.0.value.clone())
+            self.compiled(
+                ("properties", properties.collect::<Map<_, _>>().into()),
+                self.0.value.clone(),
+            )
         });
         compiled.clone()
     }
@@ -133,14 +154,21 @@ impl SchemaDocument {
         let compiled = if pointer.is_empty() {
             compile(&self.0.value)?
         } else {
-            self.compiled(("$ref", self.reference(pointer).into()), self.only(std::iter::once(pointer)))?
+            self.compiled(
+                ("$ref", self.reference(pointer).into()),
+                self.only(std::iter::once(pointer)),
+            )?
         };
         others.insert(pointer.to_owned(), Arc::clone(&compiled));
         Ok(compiled)
     }
 
     fn identifier(&self) -> &str {
-        self.0.value.get("$id").and_then(Value::as_str).unwrap_or(IDENTIFIER)
+        self.0
+            .value
+            .get("$id")
+            .and_then(Value::as_str)
+            .unwrap_or(IDENTIFIER)
     }
 
     fn reference(&self, pointer: &str) -> String {
@@ -167,7 +195,9 @@ impl SchemaDocument {
         }
         let mut used = BTreeSet::new();
         while let Some(reference) = open.pop() {
-            let path = reference.strip_prefix('#').and_then(|path| path.strip_prefix(DEFINITIONS));
+            let path = reference
+                .strip_prefix('#')
+                .and_then(|path| path.strip_prefix(DEFINITIONS));
             let Some(token) = path.and_then(|path| path.split('/').next()) else {
                 continue;
             };
@@ -190,7 +220,9 @@ pub fn validate_schema(schema: &Value) -> Result<(), SchemaError> {
 }
 
 fn compile(schema: &Value) -> Result<Arc<Schema>, String> {
-    Schema::compile(schema).map(Arc::new).map_err(|error| error.to_string())
+    Schema::compile(schema)
+        .map(Arc::new)
+        .map_err(|error| error.to_string())
 }
 
 fn references(value: &Value, into: &mut Vec<String>) {
@@ -222,7 +254,10 @@ impl SchemaPart {
 
     /// Compiles it, with the other definitions of its document; each is compiled once. If another one is wrong, it is compiled alone.
     pub(super) fn compile(&self) -> Result<CompiledSchema, ExpectationError> {
-        let definition = self.pointer.strip_prefix(DEFINITIONS).filter(|name| !name.contains('/'));
+        let definition = self
+            .pointer
+            .strip_prefix(DEFINITIONS)
+            .filter(|name| !name.contains('/'));
         if let Some(name) = definition
             && let Ok(schema) = self.document.definitions()
         {
@@ -251,13 +286,24 @@ impl CompiledSchema {
     /// Judges a body; the mismatch names the first member that the schema does not allow.
     pub(super) fn judge(&self, body: &[u8]) -> Result<(), Mismatch> {
         let value = parsed(body, || "JSON that the schema allows".to_owned())?;
-        let (value, depth) = match &self.definition {
-            Some(name) => (Map::from_iter([(name.clone(), value)]).into(), 1),
-            None => (value, 0),
+        let value = match &self.definition {
+            Some(name) => Map::from_iter([(name.clone(), value)]).into(),
+            None => value,
         };
         self.schema.judge(&value).map_err(|fault| {
-            let at: String = fault.at.split('/').skip(1 + depth).map(|token| format!("/{token}")).collect();
-            let what = if at.is_empty() { "body".to_owned() } else { format!("body at {at}") };
+            let mut at = fault.at.as_str();
+            if self.definition.is_some() {
+                // Without the property.
+                at = at
+                    .get(1..)
+                    .and_then(|rest| Some(&rest[rest.find('/')?..]))
+                    .unwrap_or_default();
+            }
+            let what = if at.is_empty() {
+                "body".to_owned()
+            } else {
+                format!("body at {at}")
+            };
             let wanted = format!("{} (schema {})", fault.reason, fault.rule);
             Mismatch::new(what, wanted, excerpt(fault.got.as_bytes()))
         })

@@ -93,7 +93,9 @@ fn a_json_schema_allows_shapes() {
         assert!(error.expected.contains(expected), "{error:?}");
     }
     let broken = Expectation {
-        body: vec![BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "objekt" })))],
+        body: vec![BodyRule::JsonSchema(SchemaPart::whole(
+            serde_json::json!({ "type": "objekt" }),
+        ))],
         ..Expectation::default()
     };
     let error = broken.compile().expect_err("no schema").to_string();
@@ -105,8 +107,12 @@ fn a_json_schema_allows_shapes() {
 fn a_body_that_a_schema_allowed_is_known_again() {
     let expectation = Expectation {
         body: vec![
-            BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "object", "required": ["a"] }))),
-            BodyRule::JsonSchema(SchemaPart::whole(serde_json::json!({ "type": "object", "required": ["b"] }))),
+            BodyRule::JsonSchema(SchemaPart::whole(
+                serde_json::json!({ "type": "object", "required": ["a"] }),
+            )),
+            BodyRule::JsonSchema(SchemaPart::whole(
+                serde_json::json!({ "type": "object", "required": ["b"] }),
+            )),
         ],
         ..Expectation::default()
     }

@@ -3,10 +3,10 @@
 use crate::CommandError;
 use crate::error::ErrorContext as _;
 use prony_check::{CallReply, CheckRequest, call, check};
-use prony_config::contract::Contract;
 use prony_config::ConfigError;
+use prony_config::contract::Contract;
 use prony_config::format::Diagnostics;
-use prony_config::import::{Draft, Omission, RecordedReply, learn};
+use prony_config::import::{Draft, InferredExpectation, Omission, Operation, RecordedReply, learn};
 use prony_load::{Protocol, Target};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,9 @@ fn stage(contracts: &Path, name: &str, draft: &mut Draft) -> Result<(StagedDraft
             return Err(CommandError::Input(format!(
                 "no contract could be drafted from {}: {}",
                 draft.source,
-                reasons(&error).next().map_or_else(|| error.to_string(), |(_, reason)| reason)
+                reasons(&error)
+                    .next()
+                    .map_or_else(|| error.to_string(), |(_, reason)| reason)
             )));
         }
     }
@@ -86,7 +88,10 @@ fn omit_invalid(draft: &mut Draft, text: &str, error: &ConfigError) -> bool {
         let Some((_, name)) = section.checked_sub(1).map(|place| sections[place]) else {
             continue;
         };
-        let place = draft.operations.iter().position(|operation| operation.name == name);
+        let place = draft
+            .operations
+            .iter()
+            .position(|operation| operation.name == name);
         if let Some(place) = place {
             let operation = draft.operations.remove(place);
             draft.omitted.push(Omission::new(operation.from, reason));
@@ -137,9 +142,13 @@ pub fn record(
     let (first, second) = {
         let (_staged, contract) = stage(contracts, name, draft)?;
         let count = draft.operations.len();
-        let first = replies(&contract, draft, (target, allow_writes), &|done| progress(done, 2 * count))?;
+        let first = replies(&contract, draft, (target, allow_writes), &|done| {
+            progress(done, 2 * count);
+        })?;
         std::thread::sleep(APART.saturating_sub(began.elapsed()));
-        let second = replies(&contract, draft, (target, allow_writes), &|done| progress(count + done, 2 * count))?;
+        let second = replies(&contract, draft, (target, allow_writes), &|done| {
+            progress(count + done, 2 * count);
+        })?;
         (first, second)
     };
     let mut remarks = Vec::new();
@@ -148,33 +157,39 @@ pub fn record(
     for ((mut operation, first), second) in operations.into_iter().zip(first).zip(second) {
         let (Some(first), Some(second)) = (first, second) else {
             unsent += 1;
-            operation.remarks.push("It was not recorded, since it may change data.".to_owned());
+            operation
+                .remarks
+                .push("It was not recorded, since it may change data.".to_owned());
             draft.operations.push(operation);
             continue;
         };
-        if let Some(wrong) = [&first, &second].into_iter().find(|reply| !operation.is_success(reply.status)) {
-            let reason = format!("{} replied {}, which is not a success there", target.url, described(wrong));
+        if let Some(wrong) = [&first, &second]
+            .into_iter()
+            .find(|reply| !operation.is_success(reply.status))
+        {
+            let reason = format!(
+                "{} replied {}, which is not a success there",
+                target.url,
+                described(wrong)
+            );
             draft.omitted.push(Omission::new(operation.from, reason));
             continue;
         }
         let learnt = learn(&recorded(first), &recorded(second), &operation.name);
-        operation.remarks.retain(|remark| !remark.contains("is a guess"));
-        operation.remarks.push(format!("Recorded from {}.", target.url));
-        operation.expect = learnt.expect;
-        if let Some(schema) = learnt.schema {
-            draft.schemas.insert(operation.name.clone(), schema);
-        }
-        for difference in learnt.differences {
-            operation
-                .remarks
-                .push(format!("Differs from reply to reply: {difference}."));
-            remarks.push(format!("{}: {difference}", operation.name));
-        }
+        draft.schemas.extend(
+            learnt
+                .schema
+                .clone()
+                .map(|schema| (operation.name.clone(), schema)),
+        );
+        expect(&mut operation, learnt, (&target.url, &mut remarks));
         draft.operations.push(operation);
     }
     if draft.operations.is_empty() {
         let why = draft.omitted.first().map(ToString::to_string).unwrap_or_default();
-        return Err(CommandError::Failed(format!("no request got a reply that is a success: {why}. Nothing was written")));
+        return Err(CommandError::Failed(format!(
+            "no request got a reply that is a success: {why}. Nothing was written"
+        )));
     }
     draft.retain_used_schemas();
     if unsent > 0 {
@@ -182,8 +197,26 @@ pub fn record(
             "{unsent} of the requests may change data and were not sent: --allow-writes sends them as well, where that does no harm"
         ));
     }
-    remarks.extend(drop_failing_cases(contracts, name, draft, (target, allow_writes))?);
+    remarks.extend(drop_failing_cases(
+        contracts,
+        name,
+        draft,
+        (target, allow_writes),
+    )?);
     Ok(remarks)
+}
+
+/// Expects what was learnt from two replies.
+fn expect(operation: &mut Operation, learnt: InferredExpectation, (url, remarks): (&str, &mut Vec<String>)) {
+    operation.remarks.retain(|remark| !remark.contains("is a guess"));
+    operation.remarks.push(format!("Recorded from {url}."));
+    operation.expect = learnt.expect;
+    for difference in learnt.differences {
+        remarks.push(format!("{}: {difference}", operation.name));
+        operation
+            .remarks
+            .push(format!("Differs from reply to reply: {difference}."));
+    }
 }
 
 /// A reply in a few words: its status and the start of its body.

@@ -110,7 +110,11 @@ pub fn choose(
             let root = taken_out(checkout, &commit, &subject.name)?;
             let then = Checkout { root }.catalogue()?;
             let mut service = one(&then, subject)?.clone();
-            for name in service.contracts.iter().filter(|name| then.contracts.contains_key(*name)) {
+            for name in service
+                .contracts
+                .iter()
+                .filter(|name| then.contracts.contains_key(*name))
+            {
                 then.contract(name)?;
             }
             service.revision = Some(Arc::new(Revision {

@@ -265,7 +265,7 @@ impl<'a> RunObserver<'a> {
         {
             let measured = trials.iter().filter(|trial| trial.round == round).count().max(1);
             let all = self.plan.entries.len().max(measured);
-            return (spent - until).as_secs_f64() * all as f64 / measured as f64;
+            return spent.saturating_sub(until).as_secs_f64() * all as f64 / measured as f64;
         }
         let expected_s = |round| self.plan.expected_round(round).as_secs_f64();
         let so_far: f64 = (0..=round).map(expected_s).sum();

@@ -66,7 +66,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let replies_remarks = if let Some(url) = &args.record {
         let target = server(args, url)?;
         std::fs::create_dir_all(&contracts)?;
-        draft::record(&contracts, &args.name, &mut draft, (&target, args.allow_writes), &|done, all| progress.recorded(done, all))?
+        draft::record(
+            &contracts,
+            &args.name,
+            &mut draft,
+            (&target, args.allow_writes),
+            &|done, all| progress.recorded(done, all),
+        )?
     } else {
         args.trust.without_url("--record")?;
         Vec::new()
@@ -136,7 +142,8 @@ impl DraftProgress {
     }
 
     fn writes(&self, operations: usize) {
-        self.0.set_message(format!("trying out {}", plural(operations as u64, "operation")));
+        self.0
+            .set_message(format!("trying out {}", plural(operations as u64, "operation")));
     }
 }
 

@@ -11,7 +11,6 @@ mod websocket;
 
 pub(crate) use draw::BODY_END;
 pub use grpc::grpc_code_name;
-pub(crate) use json_schema::{SchemaAccess, SchemaFiles};
 pub(crate) use placeholders::{Bindings, BoundValue, Context, PlaceholderValues, Slots};
 pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 

@@ -84,7 +84,8 @@ impl Case {
     /// Whether none of its requests changes data, by their methods (RFC 9110, section 9.2.1).
     pub fn only_reads(&self) -> bool {
         let is_safe = |exchange: &Exchange| {
-            exchange.script.is_empty() && matches!(exchange.request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+            exchange.script.is_empty()
+                && matches!(exchange.request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
         };
         self.exchanges.iter().all(is_safe)
     }

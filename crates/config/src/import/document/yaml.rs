@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a key is `<<`, which merges other mappings into its own (https://yaml.org/type/merge.html).
+/// Whether a key is `<<`, which merges other mappings into its own (<https://yaml.org/type/merge.html>).
 fn is_merge(key: &Event<'_>) -> bool {
     matches!(key, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<")
 }

@@ -73,7 +73,11 @@ impl Files {
     /// A name for the value at a pointer in a file: the last key, or the name of the file.
     pub(super) fn name(&self, pointer: &str) -> Option<String> {
         let (document, rest) = self.document_of(pointer)?;
-        let key = rest.rsplit('/').next().filter(|key| !key.is_empty()).map(str::to_owned);
+        let key = rest
+            .rsplit('/')
+            .next()
+            .filter(|key| !key.is_empty())
+            .map(str::to_owned);
         let stem = Path::new(&document.file).file_stem();
         key.or_else(|| Some(stem?.to_string_lossy().into_owned()))
     }
@@ -104,8 +108,13 @@ impl FileReader<'_> {
 
     /// A discriminator names schemas by reference.
     fn rewrite_mapping(&mut self, members: &mut Map<String, Value>, file: (&Path, Option<&Path>, &str)) {
-        let mapping = members.get_mut("discriminator").and_then(|one| one.get_mut("mapping"));
-        let targets = mapping.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
+        let mapping = members
+            .get_mut("discriminator")
+            .and_then(|one| one.get_mut("mapping"));
+        let targets = mapping
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flat_map(Map::values_mut);
         for target in targets {
             if let Value::String(reference) = target
                 && reference.contains(['#', '/'])
@@ -117,7 +126,11 @@ impl FileReader<'_> {
     }
 
     /// The reference within the description; `None` if it stays as it is.
-    fn rewritten(&mut self, reference: &str, (folder, main, own): (&Path, Option<&Path>, &str)) -> Option<String> {
+    fn rewritten(
+        &mut self,
+        reference: &str,
+        (folder, main, own): (&Path, Option<&Path>, &str),
+    ) -> Option<String> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if name.is_empty() {
             let is_pointer = fragment.is_empty() || fragment.starts_with('/');
@@ -128,7 +141,10 @@ impl FileReader<'_> {
             self.files.failures.insert(reference.to_owned(), why.to_owned());
             return None;
         }
-        match self.number(&folder.join(percent_decode_str(name).decode_utf8_lossy().as_ref()), main) {
+        match self.number(
+            &folder.join(percent_decode_str(name).decode_utf8_lossy().as_ref()),
+            main,
+        ) {
             Ok(Some(number)) => Some(format!("#{PLACE}/{number}{fragment}")),
             Ok(None) => Some(format!("#{fragment}")),
             Err(why) => {
@@ -150,7 +166,9 @@ impl FileReader<'_> {
             return Ok(Some(*number));
         }
         if self.numbers.len() == MOST {
-            return Err(format!("the description has more than {MOST} files: bundle it first"));
+            return Err(format!(
+                "the description has more than {MOST} files: bundle it first"
+            ));
         }
         let document = Document::read(&real).map_err(|error| error.to_string())?;
         let number = self.files.documents.len();

@@ -48,17 +48,27 @@ impl Identifiers {
                     self.resources.push(pointer.clone());
                 }
                 for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
-                    self.anchors.entry(name.to_owned()).or_default().push(pointer.clone());
+                    self.anchors
+                        .entry(name.to_owned())
+                        .or_default()
+                        .push(pointer.clone());
                 }
                 if members.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
                     self.recursive.push(pointer.clone());
                 }
-                for (key, below) in members.iter().filter(|(_, below)| below.is_object() || below.is_array()) {
+                for (key, below) in members
+                    .iter()
+                    .filter(|(_, below)| below.is_object() || below.is_array())
+                {
                     self.collect_below(below, key, pointer);
                 }
             }
             Value::Array(items) => {
-                for (number, below) in items.iter().enumerate().filter(|(_, below)| below.is_object() || below.is_array()) {
+                for (number, below) in items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, below)| below.is_object() || below.is_array())
+                {
                     self.collect_below(below, &number.to_string(), pointer);
                 }
             }
@@ -80,9 +90,15 @@ impl Identifiers {
 
     /// The pointer of the schema with this `$id`, given in full or by the end of its path.
     pub(super) fn schema(&self, id: &str) -> Option<String> {
-        let is_same = |known: &str| known == id || known.ends_with(&format!("/{}", id.trim_start_matches("./")));
+        let is_same =
+            |known: &str| known == id || known.ends_with(&format!("/{}", id.trim_start_matches("./")));
         let exact = self.ids.get(id);
-        let similar = || self.ids.iter().find(|(known, _)| is_same(known)).map(|(_, pointer)| pointer);
+        let similar = || {
+            self.ids
+                .iter()
+                .find(|(known, _)| is_same(known))
+                .map(|(_, pointer)| pointer)
+        };
         exact.or_else(similar).cloned()
     }
 
@@ -90,7 +106,10 @@ impl Identifiers {
     pub(super) fn anchor(&self, at: &str, name: &str) -> Option<String> {
         let known = self.anchors.get(name)?;
         let resource = self.resource(at);
-        let near = known.iter().filter(|pointer| is_within(at, pointer)).max_by_key(|pointer| pointer.len());
+        let near = known
+            .iter()
+            .filter(|pointer| is_within(at, pointer))
+            .max_by_key(|pointer| pointer.len());
         let own = || known.iter().find(|pointer| is_within(pointer, resource));
         near.or_else(own).or_else(|| known.first()).cloned()
     }
@@ -100,7 +119,9 @@ impl Identifiers {
         if let Some(root) = innermost(&self.recursive, at) {
             return root.to_owned();
         }
-        let component = at.strip_prefix("/components/schemas/").and_then(|rest| rest.split('/').next());
+        let component = at
+            .strip_prefix("/components/schemas/")
+            .and_then(|rest| rest.split('/').next());
         match component {
             Some(name) if self.resource(at).is_empty() => format!("/components/schemas/{name}"),
             _ => self.resource(at).to_owned(),

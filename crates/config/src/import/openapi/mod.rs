@@ -5,6 +5,7 @@
 
 mod files;
 mod identifiers;
+mod omission;
 mod operation;
 mod parameters;
 mod pattern;
@@ -12,6 +13,7 @@ mod reference;
 mod request;
 mod sample;
 mod schema;
+mod values;
 
 use crate::import::document::{Document, step};
 use crate::import::size::DraftRoom;
@@ -72,7 +74,8 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
         if let Some(ExpectedBody::Schema(name)) = &operation.expect.body
             && schemas.reduced.contains(name)
         {
-            let remark = format!("Parts of the schema `{name}` of its reply are left out: see the top of this file.");
+            let remark =
+                format!("Parts of the schema `{name}` of its reply are left out: see the top of this file.");
             operation.add_gap(remark);
         }
     }
@@ -110,7 +113,9 @@ fn locations(description: &Description<'_>, draft: &mut Draft) -> Result<Vec<Ope
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
         let pointer = step("/paths", path);
         let item = if path.starts_with('/') {
-            description.resolved(item, &pointer).map_err(|error| error.to_string())
+            description
+                .resolved(item, &pointer)
+                .map_err(|error| error.to_string())
         } else {
             Err("a path starts with `/`".to_owned())
         };
@@ -118,14 +123,21 @@ fn locations(description: &Description<'_>, draft: &mut Draft) -> Result<Vec<Ope
             Ok(item) => item,
             Err(reason) => {
                 let reason = format!("`{path}`: {reason}");
-                draft.omitted.push(Omission::new(description.place(&pointer), reason));
+                draft
+                    .omitted
+                    .push(Omission::new(description.place(&pointer), reason));
                 continue;
             }
         };
-        let own = METHODS.iter().filter_map(|method| Some((item.get(*method)?, step(&pointer, method), method.to_uppercase())));
+        let own = METHODS
+            .iter()
+            .filter_map(|method| Some((item.get(*method)?, step(&pointer, method), method.to_uppercase())));
         let more = item.get("additionalOperations").and_then(Value::as_object);
         let below = step(&pointer, "additionalOperations");
-        let more = more.into_iter().flatten().map(|(method, operation)| (operation, step(&below, method), method.clone()));
+        let more = more
+            .into_iter()
+            .flatten()
+            .map(|(method, operation)| (operation, step(&below, method), method.clone()));
         for (operation, place, method) in own.chain(more) {
             // Descriptions in several files have a reference in place of an operation.
             match description.resolved(operation, &place) {
@@ -137,7 +149,9 @@ fn locations(description: &Description<'_>, draft: &mut Draft) -> Result<Vec<Ope
                 }),
                 Err(error) => {
                     let reason = format!("{method} {path}: {error}");
-                    draft.omitted.push(Omission::new(description.place(&place), reason));
+                    draft
+                        .omitted
+                        .push(Omission::new(description.place(&place), reason));
                 }
             }
         }

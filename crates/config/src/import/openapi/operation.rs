@@ -1,7 +1,8 @@
 //! One operation of a description.
 
-use super::reference::Description;
+use super::omission::OmissionReason;
 use super::parameters::{self, Parameter};
+use super::reference::Description;
 use super::request;
 use super::sample::Sampler;
 use super::schema::Schemas;
@@ -84,7 +85,10 @@ impl<'a> OperationReader<'a> {
             path: format!("{}{}", base(description, [operation, item]), location.path),
             ..Operation::default()
         };
-        let found = described_parameters(description, [(item, &location.item), (operation, &location.pointer)])?;
+        let found = described_parameters(
+            description,
+            [(item, &location.item), (operation, &location.pointer)],
+        )?;
         if found.len() > MOST_PARAMETERS {
             return Err(format!("it has more than {MOST_PARAMETERS} parameters").into());
         }
@@ -107,7 +111,10 @@ impl<'a> OperationReader<'a> {
     /// The expected status of success, and the expected body. What cannot be read is not expected, with a remark.
     fn expectation(&mut self, location: &OperationLocation, made: &mut Operation) {
         let description = self.sampler.description;
-        let responses = description.document.value.pointer(&format!("{}/responses", location.pointer));
+        let responses = description
+            .document
+            .value
+            .pointer(&format!("{}/responses", location.pointer));
         let responses = responses.and_then(Value::as_object);
         let codes = || responses.into_iter().flatten().map(|(code, _)| code.as_str());
         let success = codes()
@@ -125,14 +132,16 @@ impl<'a> OperationReader<'a> {
             made.success = Success::Listed(described);
             if made.expect.status.is_empty() {
                 made.expect.status = vec![200];
-                                made.success = Success::Any;
+                made.success = Success::Any;
                 made.add_gap("Its replies are not described: 200 is a guess.");
             }
             return;
         };
         (made.expect.status, made.success) = match code.parse() {
             Ok(code) => {
-                let all = codes().filter(|code| code.starts_with('2')).filter_map(|code| code.parse().ok());
+                let all = codes()
+                    .filter(|code| code.starts_with('2'))
+                    .filter_map(|code| code.parse().ok());
                 (vec![code], Success::Listed(all.collect()))
             }
             // `2XX` and `default` do not name a status.
@@ -147,7 +156,8 @@ impl<'a> OperationReader<'a> {
 
     fn expected_body(&mut self, response: &'a Value, pointer: &str, made: &mut Operation) {
         let kinds = response.get("content").and_then(Value::as_object);
-        let Some((kind, media)) = kinds.and_then(|kinds| kinds.iter().min_by_key(|(kind, _)| !is_json(kind))) else {
+        let Some((kind, media)) = kinds.and_then(|kinds| kinds.iter().min_by_key(|(kind, _)| !is_json(kind)))
+        else {
             return;
         };
         if !kind.contains('*') {
@@ -169,31 +179,13 @@ impl<'a> OperationReader<'a> {
     }
 }
 
-/// Why there is no request.
-pub(super) enum OmissionReason {
-    /// Something is wrong in the description.
-    Broken(DraftError),
-    /// A contract cannot contain it.
-    Unsupported(String),
-}
-
-impl From<DraftError> for OmissionReason {
-    fn from(error: DraftError) -> Self {
-        Self::Broken(error)
-    }
-}
-
-impl From<String> for OmissionReason {
-    fn from(why: String) -> Self {
-        Self::Unsupported(why)
-    }
-}
-
 /// The path of the first server, with its variables filled: that of the operation, of the path item, or of the description.
 fn base(description: &Description<'_>, holders: [&Value; 2]) -> String {
     let first = |holder: &&Value| holder.get("servers").and_then(|servers| servers.get(0)).is_some();
     let holder = holders.into_iter().find(first);
-    let server = holder.unwrap_or(&description.document.value).pointer("/servers/0");
+    let server = holder
+        .unwrap_or(&description.document.value)
+        .pointer("/servers/0");
     let Some(url) = server
         .and_then(|server| server.get("url"))
         .and_then(Value::as_str)

@@ -1,8 +1,8 @@
 //! The parameters of an operation: path, query, headers and cookies, in the styles of OpenAPI (3.1.1, section 4.8.12).
 
-use super::operation::OmissionReason;
-use super::request::{example, plain};
+use super::omission::OmissionReason;
 use super::sample::Sampler;
+use super::values::{deep_pairs, example, plain};
 use crate::import::Operation;
 use crate::import::draft::{is_json, percent_encoded};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -68,8 +68,10 @@ pub(super) fn add<'a>(
         made.headers.push(("Cookie".to_owned(), parts.cookies.join("; ")));
     }
     if !parts.left_out.is_empty() {
-        made.remarks
-            .push(format!("Left out, since optional: {}.", parts.left_out.join(", ")));
+        made.remarks.push(format!(
+            "Left out, since optional: {}.",
+            parts.left_out.join(", ")
+        ));
     }
     Ok(())
 }
@@ -88,7 +90,9 @@ fn add_one<'a>(
 ) -> Result<(), OmissionReason> {
     let (Some(name), Some(place)) = (parameter.text("name"), parameter.text("in")) else {
         let description = sampler.description;
-        return Err(description.invalid(&parameter.pointer, "a parameter needs `name` and `in`").into());
+        return Err(description
+            .invalid(&parameter.pointer, "a parameter needs `name` and `in`")
+            .into());
     };
     let has_example = parameter.value.get("example").is_some() || parameter.value.get("examples").is_some();
     if !is_required && !has_example {
@@ -100,8 +104,12 @@ fn add_one<'a>(
         "path" => path(name, &value, parameter, made),
         "query" => parts.query.extend(pairs(name, &value, parameter.value)),
         "querystring" => parts.query.extend(whole_query(&value)),
-        "header" if ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str()) => {}
-        "header" => made.headers.push((name.to_owned(), simple(&value, explode(parameter.value, false), &str::to_owned))),
+        "header"
+            if ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str()) => {}
+        "header" => made.headers.push((
+            name.to_owned(),
+            simple(&value, explode(parameter.value, false), &str::to_owned),
+        )),
         "cookie" => {
             let value = simple(&value, false, &percent_encoded);
             parts.cookies.push(format!("{name}={value}"));
@@ -126,13 +134,18 @@ fn serialized(parameter: &Parameter<'_>, value: Value) -> Value {
 }
 
 fn explode(parameter: &Value, default: bool) -> bool {
-    parameter.get("explode").and_then(Value::as_bool).unwrap_or(default)
+    parameter
+        .get("explode")
+        .and_then(Value::as_bool)
+        .unwrap_or(default)
 }
 
 fn path(name: &str, value: &Value, parameter: &Parameter<'_>, made: &mut Operation) {
     let sign = format!("{{{name}}}");
     if !made.path.contains(&sign) {
-        made.remarks.push(format!("The parameter `{name}` is not in the path, so it has no use."));
+        made.remarks.push(format!(
+            "The parameter `{name}` is not in the path, so it has no use."
+        ));
         return;
     }
     let style = parameter.text("style").unwrap_or("simple");
@@ -152,7 +165,11 @@ fn path(name: &str, value: &Value, parameter: &Parameter<'_>, made: &mut Operati
 fn simple(value: &Value, explode: bool, encoded: &dyn Fn(&str) -> String) -> String {
     let join = if explode { "=" } else { "," };
     match value {
-        Value::Array(items) => items.iter().map(|item| encoded(&plain(item))).collect::<Vec<_>>().join(","),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| encoded(&plain(item)))
+            .collect::<Vec<_>>()
+            .join(","),
         Value::Object(members) => members
             .iter()
             .map(|(name, member)| format!("{}{join}{}", encoded(name), encoded(&plain(member))))
@@ -164,7 +181,11 @@ fn simple(value: &Value, explode: bool, encoded: &dyn Fn(&str) -> String) -> Str
 
 fn labels(value: &Value, explode: bool) -> String {
     match value {
-        Value::Array(items) if explode => items.iter().map(|item| percent_encoded(&plain(item))).collect::<Vec<_>>().join("."),
+        Value::Array(items) if explode => items
+            .iter()
+            .map(|item| percent_encoded(&plain(item)))
+            .collect::<Vec<_>>()
+            .join("."),
         Value::Object(members) if explode => members
             .iter()
             .map(|(name, member)| format!("{}={}", percent_encoded(name), percent_encoded(&plain(member))))
@@ -175,11 +196,16 @@ fn labels(value: &Value, explode: bool) -> String {
 }
 
 fn matrix(name: &str, value: &Value, explode: bool) -> String {
-    let one = |name: &str, value: &Value| format!(";{}={}", percent_encoded(name), percent_encoded(&plain(value)));
+    let one =
+        |name: &str, value: &Value| format!(";{}={}", percent_encoded(name), percent_encoded(&plain(value)));
     match value {
         Value::Array(items) if explode => items.iter().map(|item| one(name, item)).collect(),
         Value::Object(members) if explode => members.iter().map(|(name, member)| one(name, member)).collect(),
-        other => format!(";{}={}", percent_encoded(name), simple(other, false, &percent_encoded)),
+        other => format!(
+            ";{}={}",
+            percent_encoded(name),
+            simple(other, false, &percent_encoded)
+        ),
     }
 }
 
@@ -212,26 +238,21 @@ fn pairs(name: &str, value: &Value, parameter: &Value) -> Vec<String> {
             .iter()
             .map(|(member, value)| pair(member, &plain(value)))
             .collect(),
-        other => vec![format!("{}={}", percent_encoded(name), simple(other, false, &encoded))],
-    }
-}
-
-/// `name[member]=value` for all members; items of a list have the same name.
-pub(super) fn deep_pairs(name: &str, value: &Value) -> Vec<String> {
-    match value {
-        Value::Array(items) => items.iter().flat_map(|item| deep_pairs(name, item)).collect(),
-        Value::Object(members) => {
-            let members = members.iter();
-            members.flat_map(|(member, value)| deep_pairs(&format!("{name}[{member}]"), value)).collect()
-        }
-        scalar => vec![format!("{}={}", percent_encoded(name), percent_encoded(&plain(scalar)))],
+        other => vec![format!(
+            "{}={}",
+            percent_encoded(name),
+            simple(other, false, &encoded)
+        )],
     }
 }
 
 /// A parameter that is the whole query (3.2): the members of an object, or a text.
 fn whole_query(value: &Value) -> Vec<String> {
     match value {
-        Value::Object(members) => members.iter().flat_map(|(name, member)| deep_pairs(name, member)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, member)| deep_pairs(name, member))
+            .collect(),
         Value::String(text) => vec![text.clone()],
         other => vec![percent_encoded(&other.to_string())],
     }
@@ -247,7 +268,9 @@ fn finish_path(made: &mut Operation) {
             break;
         };
         let place = known.entry(name).or_insert_with(|| {
-            made.add_gap(format!("`{name}` of the path is not described: check whether \"1\" is a valid value."));
+            made.add_gap(format!(
+                "`{name}` of the path is not described: check whether \"1\" is a valid value."
+            ));
             marked(&made.place(name, "1"))
         });
         out = out + before + place;

@@ -34,15 +34,26 @@ fn add(part: &Hir, text: &mut String) -> Option<()> {
 /// A letter of a class: one that is easy to read, if there is one.
 fn letter(class: &Class) -> Option<char> {
     let ranges: Vec<(char, char)> = match class {
-        Class::Unicode(class) => class.ranges().iter().map(|range| (range.start(), range.end())).collect(),
+        Class::Unicode(class) => class
+            .ranges()
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect(),
         Class::Bytes(class) => {
             let ranges = class.ranges().iter();
-            ranges.map(|range| (char::from(range.start()), char::from(range.end()))).collect()
+            ranges
+                .map(|range| (char::from(range.start()), char::from(range.end())))
+                .collect()
         }
     };
-    let has = |wanted: char| ranges.iter().any(|(first, last)| (*first..=*last).contains(&wanted));
+    let has = |wanted: char| {
+        ranges
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&wanted))
+    };
     let easy = ['a', '1', 'A'].into_iter().find(|wanted| has(*wanted));
-    easy.or_else(|| ('!'..='~').find(|wanted| has(*wanted))).or_else(|| Some(ranges.first()?.0))
+    easy.or_else(|| ('!'..='~').find(|wanted| has(*wanted)))
+        .or_else(|| Some(ranges.first()?.0))
 }
 
 #[cfg(test)]

@@ -1,55 +1,17 @@
 //! The request of an operation of a description: parameters, credentials, body.
 
-use super::operation::OmissionReason;
-use super::parameters::deep_pairs;
+use super::omission::OmissionReason;
 use super::reference::Description;
 use super::sample::Sampler;
+use super::values::{deep_pairs, example, plain};
 use crate::import::document::step;
 use crate::import::draft::{is_json, media_type, percent_encoded};
-use crate::import::{Body, DraftError, Operation};
+use crate::import::{Body, Operation};
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// The separator between the parts of a form; no sample contains this text.
 const BOUNDARY: &str = "prony-part";
-
-/// A scalar, as written in a URL.
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
-/// The example of a parameter or a body; otherwise a sample of its schema.
-pub(super) fn example<'a>(sampler: &Sampler<'a>, holder: &'a Value, pointer: &str) -> Result<Value, DraftError> {
-    if let Some(value) = holder.get("example") {
-        return Ok(sampler.copy(value, &step(pointer, "example")));
-    }
-    if let Some((name, first)) = holder
-        .get("examples")
-        .and_then(Value::as_object)
-        .and_then(|all| all.iter().next())
-    {
-        let below = step(&step(pointer, "examples"), name);
-        let (first, _) = sampler.description.resolved(first, &below)?;
-        if let Some(value) = first.get("value") {
-            return Ok(sampler.copy(value, &below));
-        }
-    }
-    if let Some(schema) = holder.get("schema") {
-        return sampler.sample(schema, &step(pointer, "schema"));
-    }
-    let content = holder
-        .get("content")
-        .and_then(Value::as_object)
-        .and_then(|all| all.iter().next());
-    match content {
-        Some((kind, media)) => example(sampler, media, &step(&step(pointer, "content"), kind)),
-        None => Ok(Value::from("text")),
-    }
-}
 
 /// The credentials of the first security requirement; each is a placeholder.
 pub(super) fn credentials(description: &Description<'_>, operation: &Value, made: &mut Operation) {
@@ -67,7 +29,9 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
         let pointer = step("/components/securitySchemes", name);
         let scheme = description.document.value.pointer(&pointer);
         let Some((scheme, _)) = scheme.and_then(|scheme| description.resolved(scheme, &pointer).ok()) else {
-            made.add_gap(format!("The security scheme `{name}` is not described: credentials are left out."));
+            made.add_gap(format!(
+                "The security scheme `{name}` is not described: credentials are left out."
+            ));
             continue;
         };
         let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -169,7 +133,9 @@ pub(super) fn body<'a>(
 /// A form as in a URL: items of a list have the same name, members of an object `name[member]`.
 fn form(value: &Value) -> String {
     let members = value.as_object().into_iter().flatten();
-    let pairs: Vec<String> = members.flat_map(|(name, member)| deep_pairs(name, member)).collect();
+    let pairs: Vec<String> = members
+        .flat_map(|(name, member)| deep_pairs(name, member))
+        .collect();
     pairs.join("&")
 }
 
@@ -195,7 +161,9 @@ fn multipart<'a>(sampler: &Sampler<'a>, (media, pointer): (&'a Value, &str), val
                 _ => None,
             };
             let file = if is_file { "; filename=\"file\"" } else { "" };
-            let kind = kind.map(|kind| format!("Content-Type: {}\r\n", kind.trim())).unwrap_or_default();
+            let kind = kind
+                .map(|kind| format!("Content-Type: {}\r\n", kind.trim()))
+                .unwrap_or_default();
             let name = name.replace('"', "%22");
             let item = plain(item);
             let _ = write!(

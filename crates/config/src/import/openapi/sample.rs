@@ -2,9 +2,9 @@
 
 use super::pattern::matching;
 use super::reference::Description;
-use crate::import::{DraftError, Operation};
 use crate::import::document::step;
 use crate::import::size::{Room, is_too_deep};
+use crate::import::{DraftError, Operation};
 use serde_json::{Map, Number, Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -84,7 +84,10 @@ impl<'a> Sampler<'a> {
         let is_structure = schema.is_some_and(|(schema, _)| matches!(kind(schema), "object" | "array"));
         match serde_json::from_str::<Value>(text) {
             Ok(parsed) if is_structure && (parsed.is_object() || parsed.is_array()) => {
-                self.remark(pointer, "its example is a text that contains JSON, which is sent.");
+                self.remark(
+                    pointer,
+                    "its example is a text that contains JSON, which is sent.",
+                );
                 parsed
             }
             _ => value,
@@ -92,7 +95,12 @@ impl<'a> Sampler<'a> {
     }
 
     /// The schema of a property, also of one in `allOf`, and its pointer.
-    pub(super) fn property(&self, schema: &'a Value, pointer: &str, name: &str) -> Option<(&'a Value, String)> {
+    pub(super) fn property(
+        &self,
+        schema: &'a Value,
+        pointer: &str,
+        name: &str,
+    ) -> Option<(&'a Value, String)> {
         self.property_within(schema, pointer, (name, 0))
     }
 

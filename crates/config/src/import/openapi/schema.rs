@@ -5,8 +5,8 @@ use crate::import::DraftError;
 use crate::import::document::step;
 use crate::import::draft::Names;
 use crate::import::size::Room;
-use serde_json::{Map, Value, json};
 use prony_load::validate_schema;
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keywords with one schema.
@@ -153,7 +153,10 @@ impl<'a> Schemas<'a> {
             self.current.clone_from(name);
             while let Some((at, why)) = fault(schema) {
                 let word = at.rsplit('/').next().unwrap_or_default().to_owned();
-                self.leave_out(&format!("{pointer}{at}"), &format!("`{word}` of a schema is left out: {why}"));
+                self.leave_out(
+                    &format!("{pointer}{at}"),
+                    &format!("`{word}` of a schema is left out: {why}"),
+                );
                 if !remove(schema, &at) {
                     *schema = Value::Bool(true);
                 }
@@ -176,7 +179,8 @@ impl<'a> Schemas<'a> {
     /// Remembers that something is missing in the current schema.
     fn leave_out(&mut self, pointer: &str, why: &str) {
         self.reduced.insert(self.current.clone());
-        self.remarks.push(format!("{}: {why}", self.description.place(pointer)));
+        self.remarks
+            .push(format!("{}: {why}", self.description.place(pointer)));
     }
 
     /// Any value, in place of a schema that is wrong.
@@ -225,13 +229,11 @@ impl<'a> Schemas<'a> {
             return Value::Bool(true);
         }
         let Value::Object(members) = schema else {
-            return match schema {
-                Value::Bool(_) => schema.clone(),
-                _ => {
-                    let error = self.description.invalid(pointer, "a schema must be an object");
-                    self.any(&error)
-                }
-            };
+            if schema.is_boolean() {
+                return schema.clone();
+            }
+            let error = self.description.invalid(pointer, "a schema must be an object");
+            return self.any(&error);
         };
         let Some(word) = REFERENCES.into_iter().find(|word| members.contains_key(*word)) else {
             return self.members(members, pointer);
@@ -241,7 +243,9 @@ impl<'a> Schemas<'a> {
                 .description
                 .target((word, reference), pointer)
                 .and_then(|(_, target)| self.description.resolved(schema, pointer).map(|_| target)),
-            _ => Err(self.description.invalid(pointer, format!("`{word}` is not a text"))),
+            _ => Err(self
+                .description
+                .invalid(pointer, format!("`{word}` is not a text"))),
         };
         let own = match target {
             Ok(target) => json!({ "$ref": format!("#/$defs/{}", self.name_of(target)) }),
@@ -252,7 +256,11 @@ impl<'a> Schemas<'a> {
             return own;
         }
         let rest = self.members(members, pointer);
-        if rest == json!({}) { own } else { json!({ "allOf": [own, rest] }) }
+        if rest == json!({}) {
+            own
+        } else {
+            json!({ "allOf": [own, rest] })
+        }
     }
 
     fn members(&mut self, members: &'a Map<String, Value>, pointer: &str) -> Value {
@@ -292,7 +300,8 @@ impl<'a> Schemas<'a> {
             return value.clone();
         };
         let members = members.iter();
-        let members = members.map(|(name, member)| (name.clone(), self.converted(member, &step(pointer, name))));
+        let members =
+            members.map(|(name, member)| (name.clone(), self.converted(member, &step(pointer, name))));
         Value::Object(members.collect())
     }
 }
@@ -303,7 +312,11 @@ fn without_repetitions(value: &Value) -> Value {
         return value.clone();
     };
     let mut known = BTreeSet::new();
-    items.iter().filter(|item| known.insert(item.to_string())).cloned().collect()
+    items
+        .iter()
+        .filter(|item| known.insert(item.to_string()))
+        .cloned()
+        .collect()
 }
 
 /// What is wrong with a schema by itself, and where.
@@ -326,7 +339,9 @@ fn invalid_pattern(schema: &Value, pointer: &str) -> Option<String> {
                 Value::String(pattern) if word == "pattern" && is_invalid(pattern) => Some(below),
                 Value::Object(named) if word == "patternProperties" => {
                     let found = named.keys().find(|pattern| is_invalid(pattern));
-                    found.map(|pattern| step(&below, pattern)).or_else(|| invalid_pattern(value, &below))
+                    found
+                        .map(|pattern| step(&below, pattern))
+                        .or_else(|| invalid_pattern(value, &below))
                 }
                 _ => invalid_pattern(value, &below),
             }
@@ -366,7 +381,9 @@ fn remove(schema: &mut Value, pointer: &str) -> bool {
         return false;
     };
     match schema.pointer_mut(above) {
-        Some(Value::Object(members)) => members.remove(&key.replace("~1", "/").replace("~0", "~")).is_some(),
+        Some(Value::Object(members)) => members
+            .remove(&key.replace("~1", "/").replace("~0", "~"))
+            .is_some(),
         Some(Value::Array(items)) => match key.parse::<usize>() {
             // The others keep their numbers.
             Ok(number) if items[number] != Value::Bool(true) => {
@@ -383,7 +400,9 @@ fn remove(schema: &mut Value, pointer: &str) -> bool {
 fn with_users(mut reduced: BTreeSet<String>, definitions: &Map<String, Value>) -> BTreeSet<String> {
     let mut users: BTreeMap<String, Vec<&String>> = BTreeMap::new();
     for (name, schema) in definitions {
-        used(schema, &mut |target| users.entry(target.to_owned()).or_default().push(name));
+        used(schema, &mut |target| {
+            users.entry(target.to_owned()).or_default().push(name);
+        });
     }
     let mut open: Vec<String> = reduced.iter().cloned().collect();
     while let Some(name) = open.pop() {
