@@ -238,14 +238,3 @@ fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
         assert!(message.contains("--in-flight"), "{message}");
     }
 }
-
-#[test]
-fn a_line_of_curl_that_follows_redirects_is_refused() {
-    let output = prony(&["load", "--curl", "curl -L http://127.0.0.1:9/", "-n", "1"]);
-    let message = stderr_of(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("redirects") && message.contains("leave it out"),
-        "{message}"
-    );
-}

@@ -135,6 +135,19 @@ impl Connection {
         }
     }
 
+    /// The protocol that the TLS handshake selected.
+    pub(super) fn agreed(&self) -> Protocol {
+        match self.tls.as_ref().and_then(|tls| tls.agreed()) {
+            Some(b"h2") => Protocol::Http2,
+            _ => Protocol::Http1,
+        }
+    }
+
+    /// The version of TLS and its cipher suite; `None` without TLS.
+    pub fn tls_parameters(&self) -> Option<(String, String)> {
+        self.tls.as_ref()?.parameters()
+    }
+
     fn is_established(&self) -> bool {
         self.tls.as_ref().is_none_or(|tls| tls.is_established())
     }
