@@ -1,8 +1,8 @@
 //! Options of `prony load` that users of curl, k6, oha and h2load look for.
 
 use crate::common::{
-    Request, assert_contains, assert_refused, json_of, listen, prony, recording_of, reply, serve, server, shown,
-    stderr_of, words,
+    Request, assert_contains, assert_refused, json_of, listen, prony, recording_of, reply, serve, server,
+    shown, stderr_of, words,
 };
 use crate::tls::{Front, typed};
 use serde_json::Value;
@@ -10,6 +10,9 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Output;
 use std::sync::{Arc, Mutex};
+
+/// What a server has received.
+type Inbox<T> = Arc<Mutex<Vec<T>>>;
 
 fn load(arguments: &[&str]) -> Output {
     prony(&[&["load"], arguments].concat())
@@ -20,12 +23,15 @@ fn recording(arguments: &[&str]) -> Value {
     let output = load(&[arguments, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     let recording = recording_of(&output);
-    assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"], "{recording}");
+    assert_eq!(
+        recording["requests"]["valid"], recording["requests"]["offered"],
+        "{recording}"
+    );
     recording
 }
 
 /// A server that keeps the requests it receives, and answers `hello`.
-fn keeping() -> (String, Arc<Mutex<Vec<Request>>>) {
+fn keeping() -> (String, Inbox<Request>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let url = serve(move |request| {
@@ -35,7 +41,7 @@ fn keeping() -> (String, Arc<Mutex<Vec<Request>>>) {
     (url, kept)
 }
 
-fn kept(requests: &Arc<Mutex<Vec<Request>>>) -> Vec<Request> {
+fn kept(requests: &Inbox<Request>) -> Vec<Request> {
     requests.lock().expect("no panic").clone()
 }
 
@@ -62,7 +68,7 @@ fn frames_of_client(stream: &mut TcpStream) -> Option<Vec<(u8, Vec<u8>)>> {
 }
 
 /// A server of HTTP/2 for one request per connection, with the frames of its clients.
-fn http2_server() -> (u16, Arc<Mutex<Vec<(u8, Vec<u8>)>>>) {
+fn http2_server() -> (u16, Inbox<(u8, Vec<u8>)>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let port = listen(move |mut stream| {
@@ -75,15 +81,18 @@ fn http2_server() -> (u16, Arc<Mutex<Vec<(u8, Vec<u8>)>>>) {
 }
 
 /// A server of HTTP/2 built with another library, with the authority and the header `host` of each request.
-fn http2_service() -> (u16, Arc<Mutex<Vec<(String, bool)>>>) {
+fn http2_service() -> (u16, Inbox<(String, bool)>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async move {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            tell.send(listener.local_addr().expect("an address").port()).expect("the test waits");
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+                .await
+                .expect("a port");
+            tell.send(listener.local_addr().expect("an address").port())
+                .expect("the test waits");
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(answer_http2(stream, Arc::clone(&keeps)));
             }
@@ -92,13 +101,15 @@ fn http2_service() -> (u16, Arc<Mutex<Vec<(String, bool)>>>) {
     (told.recv().expect("it listens"), kept)
 }
 
-async fn answer_http2(stream: tokio::net::TcpStream, keeps: Arc<Mutex<Vec<(String, bool)>>>) -> Option<()> {
+async fn answer_http2(stream: tokio::net::TcpStream, keeps: Inbox<(String, bool)>) -> Option<()> {
     let mut connection = h2::server::handshake(stream).await.ok()?;
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let authority = request.uri().authority()?.to_string();
         let has_host = request.headers().contains_key("host");
         keeps.lock().expect("no panic").push((authority, has_host));
-        respond.send_response(tonic::codegen::http::Response::new(()), true).ok()?;
+        respond
+            .send_response(tonic::codegen::http::Response::new(()), true)
+            .ok()?;
     }
     Some(())
 }
@@ -114,7 +125,18 @@ fn a_url_without_a_scheme_means_http() {
     let recording = recording(&[&format!("{bare}/x"), "-n", "3", "-c", "1"]);
     assert_eq!(recording["target"], format!("{url}/x"));
     let by_name = format!("localhost:{}", port_of(&url));
-    let limits = ["-c", "1", "-d", "100ms", "--start", "100", "--limit", "100", "--objective", "p50<1h"];
+    let limits = [
+        "-c",
+        "1",
+        "-d",
+        "100ms",
+        "--start",
+        "100",
+        "--limit",
+        "100",
+        "--objective",
+        "p50<1h",
+    ];
     let capacity = prony(&[&["capacity", &by_name][..], &limits, &["--json"]].concat());
     assert!(capacity.status.success(), "{}", shown(&capacity));
     let folder = tempfile::tempdir().expect("a folder");
@@ -150,7 +172,14 @@ fn host_is_the_authority_of_http2() {
 fn windows_and_frames_of_http2_have_the_given_sizes() {
     let (port, kept) = http2_server();
     let url = format!("http://127.0.0.1:{port}/");
-    let sizes = ["--h2-window", "128KiB", "--h2-connection-window", "256KiB", "--h2-max-frame", "32KiB"];
+    let sizes = [
+        "--h2-window",
+        "128KiB",
+        "--h2-connection-window",
+        "256KiB",
+        "--h2-max-frame",
+        "32KiB",
+    ];
     let output = load(&[&[&url[..], "--http2", "-n", "1", "-c", "1", "--json"][..], &sizes].concat());
     assert_eq!(json_of(&output)["outcomes"]["valid"], 1, "{}", shown(&output));
     let frames = kept.lock().expect("no panic").clone();
@@ -163,8 +192,14 @@ fn windows_and_frames_of_http2_have_the_given_sizes() {
     assert_eq!((setting(4), setting(5)), (128 << 10, 32 << 10));
     let update = &frames.iter().find(|(kind, _)| *kind == 8).expect("an update").1;
     assert_eq!(update.as_slice(), (256_u32 * 1024 - 65_535).to_be_bytes());
-    assert_refused(&load(&[&url, "--h2-window", "1KiB"]), "--h2-window applies to HTTP/2");
-    assert_refused(&load(&[&url, "--http2", "--h2-max-frame", "1KiB"]), "16KiB to 16MiB");
+    assert_refused(
+        &load(&[&url, "--h2-window", "1KiB"]),
+        "--h2-window applies to HTTP/2",
+    );
+    assert_refused(
+        &load(&[&url, "--http2", "--h2-max-frame", "1KiB"]),
+        "16KiB to 16MiB",
+    );
 }
 
 #[test]
@@ -174,7 +209,11 @@ fn nothing_is_sent_while_the_rate_is_zero() {
     assert_eq!(stages["requests"]["offered"], 20, "{stages}");
     let rows = stages["stages"].as_array().expect("stages");
     let valid: Vec<&Value> = rows.iter().map(|stage| &stage["offered_per_s"]).collect();
-    assert_eq!((valid[0], valid[2]), (&Value::from(0.0), &Value::from(0.0)), "{stages}");
+    assert_eq!(
+        (valid[0], valid[2]),
+        (&Value::from(0.0), &Value::from(0.0)),
+        "{stages}"
+    );
     let up = recording(&[&url, "-c", "2", "--ramp", "0:400", "-d", "200ms"]);
     assert_eq!(up["requests"]["offered"], 40, "{up}");
     let down = recording(&[&url, "-c", "2", "--ramp", "400:0", "-d", "200ms"]);
@@ -199,7 +238,9 @@ fn a_form_is_sent_as_curl_sends_it() {
     recording(&[&[&url[..], "-n", "1", "-c", "1"][..], &form].concat());
     let line = format!("curl {url} -F 'a=1' -F 'doc=@{}'", file.display());
     recording(&["--curl", &line, "-n", "1", "-c", "1"]);
-    let [first, second] = kept(&requests).try_into().unwrap_or_else(|_| panic!("two requests"));
+    let [first, second] = kept(&requests)
+        .try_into()
+        .unwrap_or_else(|_| panic!("two requests"));
     assert_contains(&first.head, "POST / HTTP/1.1");
     let boundary = first.head.split("boundary=").nth(1).expect("a boundary");
     let boundary = boundary.lines().next().expect("a line");
@@ -215,7 +256,10 @@ fn a_form_is_sent_as_curl_sends_it() {
     );
     assert_contains(&second.body, "filename=\"note.txt\"\r\nContent-Type: text/plain");
     assert_refused(&load(&[&url, "-F", "a=b", "--body", "x"]), "--body");
-    assert_refused(&load(&[&url, "-F", "a=b", "-H", "Content-Type: text/plain"]), "Content-Type");
+    assert_refused(
+        &load(&[&url, "-F", "a=b", "-H", "Content-Type: text/plain"]),
+        "Content-Type",
+    );
     assert_refused(&load(&[&url, "-F", "a"]), "NAME=VALUE");
     assert_refused(&load(&[&url, "-F", "a=@/nowhere/at/all"]), "/nowhere/at/all");
 }
@@ -225,7 +269,7 @@ fn redirect(status: u16, location: &str) -> Vec<u8> {
 }
 
 /// A server whose paths lead to `/end`, in several steps.
-fn redirecting() -> (String, Arc<Mutex<Vec<Request>>>) {
+fn redirecting() -> (String, Inbox<Request>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let url = serve(move |request| {
@@ -250,10 +294,17 @@ fn redirects_are_followed_on_request() {
     let first = format!("{url}/a/first?x=1");
     let followed = recording(&[&first, "--follow", "5", "-n", "4", "-c", "2", "--expect", "hello"]);
     assert_eq!(followed["connections"]["redirects"], 8, "{followed}");
-    assert_eq!(followed["status_codes"], serde_json::json!({ "200": 4 }), "{followed}");
+    assert_eq!(
+        followed["status_codes"],
+        serde_json::json!({ "200": 4 }),
+        "{followed}"
+    );
     // Each on the connection of its first request.
     assert_eq!(followed["connections"]["reconnects"], 0);
-    for arrival in [&["--rate", "40", "-d", "100ms"][..], &["--users", "40", "--requests-per-user", "1", "-d", "100ms"]] {
+    for arrival in [
+        &["--rate", "40", "-d", "100ms"][..],
+        &["--users", "40", "--requests-per-user", "1", "-d", "100ms"],
+    ] {
         let followed = recording(&[&[&first[..], "--follow", "2"][..], arrival].concat());
         assert_eq!(followed["requests"]["valid"], 4, "{followed}");
         assert_eq!(followed["connections"]["redirects"], 8, "{followed}");
@@ -269,23 +320,50 @@ fn redirects_are_followed_on_request() {
         .collect();
     assert_eq!(
         lines,
-        ["GET /a/first?x=1 HTTP/1.1", "GET /a/second HTTP/1.1", "GET /end?y=2 HTTP/1.1"]
+        [
+            "GET /a/first?x=1 HTTP/1.1",
+            "GET /a/second HTTP/1.1",
+            "GET /end?y=2 HTTP/1.1"
+        ]
     );
 }
 
 #[test]
 fn the_method_after_a_redirect_depends_on_its_status() {
     let (url, requests) = redirecting();
-    let body = ["-X", "POST", "--body", "data", "-H", "Content-Type: text/plain", "-n", "1", "-c", "1"];
+    let body = [
+        "-X",
+        "POST",
+        "--body",
+        "data",
+        "-H",
+        "Content-Type: text/plain",
+        "-n",
+        "1",
+        "-c",
+        "1",
+    ];
     recording(&[&[&format!("{url}/post")[..], "--follow", "1"][..], &body].concat());
     recording(&[&[&format!("{url}/again")[..], "--follow", "1"][..], &body].concat());
     let sent: Vec<(String, String)> = kept(&requests)
         .iter()
         .map(|request| (request.head.clone(), request.body.clone()))
         .collect();
-    assert!(sent[1].0.starts_with("GET /end ") && sent[1].1.is_empty(), "{:?}", sent[1]);
-    assert!(!sent[1].0.to_ascii_lowercase().contains("content-"), "{:?}", sent[1]);
-    assert!(sent[3].0.starts_with("POST /end ") && sent[3].1 == "data", "{:?}", sent[3]);
+    assert!(
+        sent[1].0.starts_with("GET /end ") && sent[1].1.is_empty(),
+        "{:?}",
+        sent[1]
+    );
+    assert!(
+        !sent[1].0.to_ascii_lowercase().contains("content-"),
+        "{:?}",
+        sent[1]
+    );
+    assert!(
+        sent[3].0.starts_with("POST /end ") && sent[3].1 == "data",
+        "{:?}",
+        sent[3]
+    );
 }
 
 #[test]
@@ -294,8 +372,20 @@ fn redirects_to_elsewhere_or_without_end_are_errors() {
     let away = load(&[&format!("{url}/away"), "--follow", "5", "-n", "3", "-c", "1"]);
     assert_eq!(away.status.code(), Some(3));
     let text = words(&away);
-    assert!(text.contains("same origin") && text.contains("http://127.0.0.1:1/other"), "{text}");
-    let endless = json_of(&load(&[&format!("{url}/loop"), "--follow", "5", "-n", "2", "-c", "1", "--json"]));
+    assert!(
+        text.contains("same origin") && text.contains("http://127.0.0.1:1/other"),
+        "{text}"
+    );
+    let endless = json_of(&load(&[
+        &format!("{url}/loop"),
+        "--follow",
+        "5",
+        "-n",
+        "2",
+        "-c",
+        "1",
+        "--json",
+    ]));
     assert_eq!(endless["outcomes"]["status"], 2, "{endless}");
     assert_eq!(endless["connections"]["redirects"], 10, "{endless}");
     let not_followed = json_of(&load(&[&format!("{url}/post"), "-n", "2", "-c", "1", "--json"]));
@@ -304,7 +394,7 @@ fn redirects_to_elsewhere_or_without_end_are_errors() {
 }
 
 /// A proxy of HTTP that keeps the heads of requests to it, and carries bytes after CONNECT.
-fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
+fn proxy() -> (u16, Inbox<String>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let port = listen(move |stream| {
@@ -315,7 +405,13 @@ fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
             keeps.lock().expect("no panic").push(request.head.clone());
             let target = request.head.split_whitespace().nth(1)?;
             if !request.head.starts_with("CONNECT ") {
-                stream.write_all(&reply(if target.starts_with("http://") { "hello" } else { "no" })).ok()?;
+                stream
+                    .write_all(&reply(if target.starts_with("http://") {
+                        "hello"
+                    } else {
+                        "no"
+                    }))
+                    .ok()?;
                 continue;
             }
             if request.head.contains(" refused.example:") {
@@ -324,7 +420,9 @@ fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
             }
             let port = target.rsplit(':').next()?;
             let mut service = TcpStream::connect(format!("127.0.0.1:{port}")).ok()?;
-            stream.write_all(b"HTTP/1.1 200 Connected\r\nVia: test\r\n\r\n").ok()?;
+            stream
+                .write_all(b"HTTP/1.1 200 Connected\r\nVia: test\r\n\r\n")
+                .ok()?;
             let mut back = (service.try_clone().ok()?, stream.try_clone().ok()?);
             std::thread::spawn(move || std::io::copy(&mut back.0, &mut back.1));
             service.write_all(reader.buffer()).ok()?;
@@ -339,15 +437,32 @@ fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
 fn plain_requests_through_a_proxy_have_absolute_urls() {
     let (port, heads) = proxy();
     let proxy = format!("me:tulip-field@127.0.0.1:{port}");
-    let output = load(&["http://service.example:81/x?y", "--proxy", &proxy, "-n", "2", "-c", "1", "--expect", "hello"]);
+    let output = load(&[
+        "http://service.example:81/x?y",
+        "--proxy",
+        &proxy,
+        "-n",
+        "2",
+        "-c",
+        "1",
+        "--expect",
+        "hello",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     assert_contains(&words(&output), &format!("through the proxy 127.0.0.1:{port}"));
     assert!(!shown(&output).contains("tulip-field"));
     let head = heads.lock().expect("no panic")[0].clone();
-    assert!(head.starts_with("GET http://service.example:81/x?y HTTP/1.1\r\n"), "{head}");
+    assert!(
+        head.starts_with("GET http://service.example:81/x?y HTTP/1.1\r\n"),
+        "{head}"
+    );
     assert_contains(&head, "Proxy-Authorization: Basic bWU6dHVsaXAtZmllbGQ=");
     assert_contains(&head, "Host: service.example:81");
-    let refused = load(&["http://h/", "--proxy", &format!("https://me:tulip-field@127.0.0.1:{port}")]);
+    let refused = load(&[
+        "http://h/",
+        "--proxy",
+        &format!("https://me:tulip-field@127.0.0.1:{port}"),
+    ]);
     assert_refused(&refused, "--proxy");
     assert!(!shown(&refused).contains("tulip-field"));
     let http2 = load(&["http://h/", "--http2", "--proxy", &proxy]);
@@ -360,14 +475,41 @@ fn tls_goes_through_a_tunnel_of_the_proxy() {
     let (port, heads) = proxy();
     let front = Front::before(port_of(&server()).parse().expect("a port"), &["http/1.1"]);
     let (cacert, proxy) = (front.cacert(), format!("http://127.0.0.1:{port}"));
-    let trusted = ["--cacert", typed(&cacert), "--proxy", &proxy, "-n", "3", "-c", "1", "--expect", "hello"];
+    let trusted = [
+        "--cacert",
+        typed(&cacert),
+        "--proxy",
+        &proxy,
+        "-n",
+        "3",
+        "-c",
+        "1",
+        "--expect",
+        "hello",
+    ];
     let through = recording(&[&[&front.url()[..]][..], &trusted].concat());
     assert_eq!(through["proxy"], format!("127.0.0.1:{port}"));
     let head = heads.lock().expect("no panic")[0].clone();
-    assert!(head.starts_with(&format!("CONNECT localhost:{} HTTP/1.1\r\n", front.port)), "{head}");
-    let refused = load(&["https://refused.example/", "--proxy", &proxy, "-n", "1", "-c", "1", "--timeout", "2s"]);
+    assert!(
+        head.starts_with(&format!("CONNECT localhost:{} HTTP/1.1\r\n", front.port)),
+        "{head}"
+    );
+    let refused = load(&[
+        "https://refused.example/",
+        "--proxy",
+        &proxy,
+        "-n",
+        "1",
+        "-c",
+        "1",
+        "--timeout",
+        "2s",
+    ]);
     assert_eq!(refused.status.code(), Some(3));
-    assert_contains(&words(&refused), "the proxy does not connect to the service (status 502)");
+    assert_contains(
+        &words(&refused),
+        "the proxy does not connect to the service (status 502)",
+    );
 }
 
 #[test]
@@ -381,7 +523,16 @@ fn the_server_chooses_the_protocol_of_https() {
     assert_eq!(json_of(&chosen)["outcomes"]["valid"], 1, "{}", shown(&chosen));
     let old = Front::before(port_of(&server()).parse().expect("a port"), &["h2", "http/1.1"]);
     let cacert = old.cacert();
-    let forced = recording(&[&old.url(), "--cacert", typed(&cacert), "--http1", "-n", "1", "-c", "1"]);
+    let forced = recording(&[
+        &old.url(),
+        "--cacert",
+        typed(&cacert),
+        "--http1",
+        "-n",
+        "1",
+        "-c",
+        "1",
+    ]);
     assert_eq!(forced["protocol"], "http1");
     for offers in [&["http/1.1"][..], &[]] {
         let only = Front::before(port_of(&server()).parse().expect("a port"), offers);
@@ -404,7 +555,14 @@ fn one_request_is_shown_in_full() {
         Some([head.as_bytes(), body].concat())
     });
     let target = format!("{url}/x?token=azure-tree&n={{n:range(7,8)}}");
-    let secret = ["-H", "Authorization: Bearer crimson-lake", "-X", "PUT", "--body", "ping"];
+    let secret = [
+        "-H",
+        "Authorization: Bearer crimson-lake",
+        "-X",
+        "PUT",
+        "--body",
+        "ping",
+    ];
     let output = load(&[&[&target[..], "--debug"][..], &secret].concat());
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
     let text = shown(&output);
@@ -442,20 +600,50 @@ fn one_request_is_shown_in_full() {
 fn a_load_that_is_certain_to_miss_its_objective_ends() {
     let url = serve(|request| {
         let wrong = request.head.contains("/wrong");
-        Some(if wrong { b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n".to_vec() } else { reply("hello") })
+        Some(if wrong {
+            b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n".to_vec()
+        } else {
+            reply("hello")
+        })
     });
     let folder = tempfile::tempdir().expect("a folder");
     let list = folder.path().join("urls");
     std::fs::write(&list, format!("3 GET {url}/right\n1 GET {url}/wrong\n")).expect("a file");
-    let common = ["--urls", typed(&list), "-c", "4", "--rate", "400", "-d", "10m", "--abort-on-miss", "--objective"];
+    let common = [
+        "--urls",
+        typed(&list),
+        "-c",
+        "4",
+        "--rate",
+        "400",
+        "-d",
+        "10m",
+        "--abort-on-miss",
+        "--objective",
+    ];
     let missed = load(&[&common[..], &["errors<0.05%", "--json"]].concat());
     assert_eq!(missed.status.code(), Some(3), "{}", stderr_of(&missed));
     let said = recording_of(&missed);
     assert_eq!(said["verdict"], "objective_missed", "{said}");
-    assert!(said["decided_s"].as_f64().is_some_and(|seconds| seconds < 590.0), "{said}");
+    assert!(
+        said["decided_s"].as_f64().is_some_and(|seconds| seconds < 590.0),
+        "{said}"
+    );
     let text = load(&[&common[..], &["p99.9<1h"]].concat());
-    assert_contains(&words(&text), "OBJECTIVE MISSED: p99.9 no bound, not below 3600 s; decided and ended after");
-    let met = ["--abort-on-miss", "--objective", "errors<50%", "-n", "40", "-c", "1", "--json"];
+    assert_contains(
+        &words(&text),
+        "OBJECTIVE MISSED: p99.9 no bound, not below 3600 s; decided and ended after",
+    );
+    let met = [
+        "--abort-on-miss",
+        "--objective",
+        "errors<50%",
+        "-n",
+        "40",
+        "-c",
+        "1",
+        "--json",
+    ];
     let met = load(&[&["--urls", typed(&list)][..], &met].concat());
     assert_eq!(met.status.code(), Some(0), "{}", stderr_of(&met));
     assert!(json_of(&met)["decided_s"].is_null());
@@ -463,7 +651,7 @@ fn a_load_that_is_certain_to_miss_its_objective_ends() {
 }
 
 /// A server that names each visitor on the first request to `/login`, and keeps the cookies that it receives.
-fn naming() -> (String, Arc<Mutex<Vec<Option<String>>>>) {
+fn naming() -> (String, Inbox<Option<String>>) {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&kept);
     let names = std::sync::atomic::AtomicU64::new(0);
@@ -476,7 +664,9 @@ fn naming() -> (String, Arc<Mutex<Vec<Option<String>>>>) {
         }
         let name = names.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let head = "HTTP/1.1 302 Found\r\nLocation: /home\r\nContent-Length: 0\r\n";
-        let cookies = format!("Set-Cookie: id=v{name}; Path=/\r\nSet-Cookie: no=x; Max-Age=0\r\nSet-Cookie: far=y; Path=/far\r\n");
+        let cookies = format!(
+            "Set-Cookie: id=v{name}; Path=/\r\nSet-Cookie: no=x; Max-Age=0\r\nSet-Cookie: far=y; Path=/far\r\n"
+        );
         Some(format!("{head}{cookies}\r\n").into_bytes())
     });
     (url, kept)
@@ -489,18 +679,42 @@ fn each_connection_and_each_user_keeps_its_cookies() {
     recording(&[&login, "--cookies", "--follow", "1", "-c", "2", "-n", "8"]);
     let sent = cookies.lock().expect("no panic").drain(..).collect::<Vec<_>>();
     let without = sent.iter().filter(|cookie| cookie.is_none()).count();
-    assert!((1..=2).contains(&without) && sent.len() == 8 + without, "{sent:?}");
-    assert!(sent.iter().flatten().all(|cookie| cookie == "id=v0" || cookie == "id=v1"), "{sent:?}");
+    assert!(
+        (1..=2).contains(&without) && sent.len() == 8 + without,
+        "{sent:?}"
+    );
+    assert!(
+        sent.iter()
+            .flatten()
+            .all(|cookie| cookie == "id=v0" || cookie == "id=v1"),
+        "{sent:?}"
+    );
     let visits = ["--users", "20", "--requests-per-user", "3", "-d", "200ms"];
     let got = recording(&[&[&login[..], "--cookies", "--follow", "1"][..], &visits].concat());
     let sent = cookies.lock().expect("no panic").drain(..).collect::<Vec<_>>();
     let without = sent.iter().filter(|cookie| cookie.is_none()).count();
-    assert_eq!((without as u64) * 3, got["requests"]["valid"].as_u64().expect("a number"), "{sent:?}");
+    assert_eq!(
+        (without as u64) * 3,
+        got["requests"]["valid"].as_u64().expect("a number"),
+        "{sent:?}"
+    );
     // Off, every request is that of a stranger; its own cookies come first.
     let off = load(&[&login, "-c", "1", "-n", "3"]);
     assert_eq!(off.status.code(), Some(3));
-    assert!(cookies.lock().expect("no panic").drain(..).all(|cookie| cookie.is_none()));
+    assert!(
+        cookies
+            .lock()
+            .expect("no panic")
+            .drain(..)
+            .all(|cookie| cookie.is_none())
+    );
     let own = ["--cookies", "-H", "Cookie: own=1", "-c", "1", "-n", "2"];
     recording(&[&[&login[..]][..], &own].concat());
-    assert!(cookies.lock().expect("no panic").iter().all(|cookie| cookie.as_deref() == Some("own=1")));
+    assert!(
+        cookies
+            .lock()
+            .expect("no panic")
+            .iter()
+            .all(|cookie| cookie.as_deref() == Some("own=1"))
+    );
 }

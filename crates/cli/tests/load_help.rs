@@ -22,7 +22,18 @@ const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Request:",
         &[
-            "--header", "--form", "--expect", "--urls", "--curl", "--data", "--feed", "--follow", "--cookies", "--decode", "--http2", "--http1",
+            "--header",
+            "--form",
+            "--expect",
+            "--urls",
+            "--curl",
+            "--data",
+            "--feed",
+            "--follow",
+            "--cookies",
+            "--decode",
+            "--http2",
+            "--http1",
         ],
     ),
     (
@@ -55,7 +66,16 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ),
     (
         "Connections:",
-        &["--resolve", "--unix", "--source", "--proxy", "--h2-window", "--h2-connection-window", "--h2-max-frame", "--connect-timeout"],
+        &[
+            "--resolve",
+            "--unix",
+            "--source",
+            "--proxy",
+            "--h2-window",
+            "--h2-connection-window",
+            "--h2-max-frame",
+            "--connect-timeout",
+        ],
     ),
     (
         "TLS:",

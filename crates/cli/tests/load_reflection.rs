@@ -112,9 +112,11 @@ fn start_guarded() -> Service {
     let mut routes = RoutesBuilder::default();
     routes.add_service(tonic_health::server::health_reporter().1);
     routes.add_service(builder.build_v1().expect("v1"));
-    let guard = tonic::service::InterceptorLayer::new(|call: tonic::Request<()>| match call.metadata().get("x-pass") {
-        Some(pass) if pass == "open-7" => Ok(call),
-        _ => Err(tonic::Status::unauthenticated("no pass")),
+    let guard = tonic::service::InterceptorLayer::new(|call: tonic::Request<()>| {
+        match call.metadata().get("x-pass") {
+            Some(pass) if pass == "open-7" => Ok(call),
+            _ => Err(tonic::Status::unauthenticated("no pass")),
+        }
     });
     let server = tonic::transport::Server::builder()
         .layer(guard)
@@ -144,7 +146,8 @@ fn imports_of_a_proto_file_are_found_in_named_folders() {
     let folder = tempfile::tempdir().expect("a folder");
     let (types, main) = (folder.path().join("types"), folder.path().join("health.proto"));
     std::fs::create_dir(&types).expect("a folder");
-    let message = "syntax = \"proto3\"; package grpc.health.v1; message HealthCheckRequest { string service = 1; }";
+    let message =
+        "syntax = \"proto3\"; package grpc.health.v1; message HealthCheckRequest { string service = 1; }";
     std::fs::write(types.join("ask.proto"), message).expect("a file");
     std::fs::write(
         &main,
@@ -155,9 +158,16 @@ fn imports_of_a_proto_file_are_found_in_named_folders() {
     .expect("a file");
     let (types, main) = (types.display().to_string(), main.display().to_string());
     let output = load(service.port, METHOD, &["--proto", &main, "--proto-path", &types]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let missing = error(&load(service.port, METHOD, &["--proto", &main]), 2);
-    assert!(missing.contains("ask.proto") && missing.contains("health.proto:1:"), "{missing}");
+    assert!(
+        missing.contains("ask.proto") && missing.contains("health.proto:1:"),
+        "{missing}"
+    );
 }
 
 #[test]

@@ -206,7 +206,12 @@ mod tests {
         let (plain, path) = target("localhost:8080/x?to=http://other/");
         assert_eq!(
             (plain.url.as_str(), plain.host.as_str(), plain.port, plain.tls),
-            ("http://localhost:8080/x?to=http://other/", "localhost", 8080, None)
+            (
+                "http://localhost:8080/x?to=http://other/",
+                "localhost",
+                8080,
+                None
+            )
         );
         assert_eq!(path, "/x?to=http://other/");
         let (six, _) = target("[::1]:9000");

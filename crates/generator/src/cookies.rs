@@ -54,7 +54,8 @@ impl CookieJar {
             let age = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
             cookie.expires = Some(now.checked_add(age).unwrap_or(now));
         }
-        self.0.retain(|known| (&known.name, &known.path) != (&cookie.name, &cookie.path));
+        self.0
+            .retain(|known| (&known.name, &known.path) != (&cookie.name, &cookie.path));
         if cookie.expires.is_none_or(|expires| expires > now) {
             if self.0.len() == MOST {
                 self.0.remove(0);
@@ -65,7 +66,8 @@ impl CookieJar {
 
     /// Appends the value of `Cookie` for a request for this path; nothing if it has no cookie.
     pub(crate) fn write(&mut self, path: &[u8], now: SystemTime, out: &mut Vec<u8>) {
-        self.0.retain(|cookie| cookie.expires.is_none_or(|expires| expires > now));
+        self.0
+            .retain(|cookie| cookie.expires.is_none_or(|expires| expires > now));
         let path = without_query(path);
         let mut fitting: Vec<&Cookie> = self.0.iter().filter(|cookie| fits(&cookie.path, path)).collect();
         // Those with longer paths come first (section 5.4).
@@ -151,7 +153,11 @@ mod tests {
 
     #[test]
     fn cookies_expire_and_are_deleted() {
-        let mut timed = jar(&["a=1; Max-Age=10", "b=2; Expires=Sun, 09 Sep 2001 01:46:45 GMT", "c=3; Max-Age=-1"]);
+        let mut timed = jar(&[
+            "a=1; Max-Age=10",
+            "b=2; Expires=Sun, 09 Sep 2001 01:46:45 GMT",
+            "c=3; Max-Age=-1",
+        ]);
         assert_eq!(sent(&mut timed, "/shop/", 1), "a=1; b=2");
         assert_eq!(sent(&mut timed, "/shop/", 7), "a=1");
         assert_eq!(sent(&mut timed, "/shop/", 11), "");

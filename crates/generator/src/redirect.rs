@@ -56,7 +56,11 @@ mod tests {
             (304, "GET", None),
             (200, "GET", None),
         ] {
-            assert_eq!(RedirectMethod::after(status, method), expected, "{status} {method}");
+            assert_eq!(
+                RedirectMethod::after(status, method),
+                expected,
+                "{status} {method}"
+            );
         }
     }
 
@@ -73,7 +77,13 @@ mod tests {
         ] {
             assert_eq!(path(location).as_deref(), Ok(expected), "{location}");
         }
-        for other in ["https://h:8080/", "http://h/", "http://i:8080/", "mailto:a@b", "//i/"] {
+        for other in [
+            "https://h:8080/",
+            "http://h/",
+            "http://i:8080/",
+            "mailto:a@b",
+            "//i/",
+        ] {
             assert_eq!(path(other), Err(other.to_owned()));
         }
     }

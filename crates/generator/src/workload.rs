@@ -74,7 +74,10 @@ impl<P: Protocol> CookieRequest<P> {
         let mut headers = request.headers.iter_mut();
         match headers.find(|header| header.name.eq_ignore_ascii_case("cookie")) {
             // Its own cookies come first.
-            Some(own) => own.value.0.extend([Part::Literal("; ".into()), Part::Value(slot)]),
+            Some(own) => own
+                .value
+                .0
+                .extend([Part::Literal("; ".into()), Part::Value(slot)]),
             None => request.headers.push(Header {
                 name: "Cookie".to_owned(),
                 value: Template(vec![Part::Value(slot)]),
@@ -120,7 +123,12 @@ impl<P: Protocol> Redirects<P> {
         let about_body = |header: &Header| header.name.to_ascii_lowercase().starts_with("content-");
         let get = Request {
             method: "GET".to_owned(),
-            headers: same.headers.iter().filter(|header| !about_body(header)).cloned().collect(),
+            headers: same
+                .headers
+                .iter()
+                .filter(|header| !about_body(header))
+                .cloned()
+                .collect(),
             body: Body::None,
             ..same.clone()
         };

@@ -271,7 +271,11 @@ fn a_pause_without_streams_is_part_of_response_times() {
             assert_all_valid(recording);
             let longest = recording.valid_time_ns.as_ref().expect("replies").max;
             assert!(longest >= PAUSE.as_nanos() as u64 / 2, "{longest}");
-            assert!(!warns_of(recording, "concurrent streams"), "{:?}", recording.warnings);
+            assert!(
+                !warns_of(recording, "concurrent streams"),
+                "{:?}",
+                recording.warnings
+            );
         });
     }
 }
@@ -315,7 +319,11 @@ fn a_service_that_never_allows_a_stream_answers_nothing() {
         on_each_transport(&load, |recording| {
             assert!(recording.outcomes.timeout > 0, "{:?}", recording.outcomes);
             assert_eq!((recording.requests.sent, recording.requests.valid), (0, 0));
-            assert!(warns_of(recording, "MAX_CONCURRENT_STREAMS"), "{:?}", recording.warnings);
+            assert!(
+                warns_of(recording, "MAX_CONCURRENT_STREAMS"),
+                "{:?}",
+                recording.warnings
+            );
         });
     }
 }

@@ -21,7 +21,9 @@ mod request;
 pub mod secrets;
 mod workload;
 
-pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, RateLevel, RateLevelError, Schedule, Spacing};
+pub use arrival::{
+    Arrival, ArrivalStage, Profile, Rate, RateError, RateLevel, RateLevelError, Schedule, Spacing,
+};
 pub use bytes::Bytes;
 pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
@@ -31,8 +33,8 @@ pub use expect::{
     LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt,
 };
 pub use job::{
-    Check, ConnectOptions, Credentials, Http2Offer, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Proxy,
-    Target, Tls, TlsChoices, TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Credentials, Http2Offer, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations,
+    Protocol, Proxy, Target, Tls, TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};

@@ -186,7 +186,9 @@ impl CurlParser {
             "-F" | "--form" => {
                 let field = value()?;
                 let parsed = field.parse();
-                request.form.push(parsed.map_err(|error| CurlError::Form(field, error))?);
+                request
+                    .form
+                    .push(parsed.map_err(|error| CurlError::Form(field, error))?);
             }
             "-G" | "--get" => self.as_query = true,
             "--url" => {

@@ -34,7 +34,9 @@ pub enum FormError {
     #[error("a quote is not closed")]
     OpenQuote,
     /// Something after `;` that is unknown.
-    #[error("`;{0}` is neither `;type=MEDIA/TYPE` nor `;filename=NAME`: put a value with `;` in double quotes")]
+    #[error(
+        "`;{0}` is neither `;type=MEDIA/TYPE` nor `;filename=NAME`: put a value with `;` in double quotes"
+    )]
     Unknown(String),
 }
 
@@ -57,8 +59,8 @@ const KNOWN: [(&str, &str); 12] = [
 impl std::str::FromStr for FormField {
     type Err = FormError;
 
-    /// Parses `name=value`, `name=@file` (sent as a file) or `name=<file` (sent as a text), each with `;type=…` and
-    /// `;filename=…` behind it.
+    /// Parses `name=value`, `name=@file` (sent as a file) or `name=<file` (sent as a text), each followed by
+    /// `;type=…` and `;filename=…`.
     fn from_str(text: &str) -> Result<Self, FormError> {
         let (name, rest) = text.split_once('=').ok_or(FormError::NoName)?;
         if name.is_empty() {
@@ -87,7 +89,10 @@ impl std::str::FromStr for FormField {
             rest = left;
         }
         if is_file && field.media_type.is_none() {
-            field.media_type = field.filename.as_deref().map(|name| media_type_of(name).to_owned());
+            field.media_type = field
+                .filename
+                .as_deref()
+                .map(|name| media_type_of(name).to_owned());
         }
         Ok(field)
     }
@@ -136,26 +141,25 @@ fn media_type_or_word(text: &str) -> Result<(String, &str), FormError> {
 pub fn encode(fields: &[(FormField, Template)]) -> (String, Template) {
     let boundary = boundary(fields);
     let mut parts = Vec::new();
-    let mut text = String::new();
-    for (field, content) in fields {
-        text.push_str(&format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"",
-            escaped(&field.name)
-        ));
-        if let Some(filename) = &field.filename {
-            text.push_str(&format!("; filename=\"{}\"", escaped(filename)));
-        }
-        if let Some(media_type) = &field.media_type {
-            text.push_str(&format!("\r\nContent-Type: {}", escaped(media_type)));
-        }
-        text.push_str("\r\n\r\n");
-        parts.push(Part::Literal(text.as_str().into()));
+    for (place, (field, content)) in fields.iter().enumerate() {
+        let before = if place == 0 { "" } else { "\r\n" };
+        let name = escaped(&field.name);
+        let filename = field.filename.as_deref().map(escaped);
+        let filename = filename.map_or_else(String::new, |name| format!("; filename=\"{name}\""));
+        let media_type = field.media_type.as_deref().map(escaped);
+        let media_type = media_type.map_or_else(String::new, |name| format!("\r\nContent-Type: {name}"));
+        let head = format!(
+            "{before}--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{filename}{media_type}\r\n\r\n"
+        );
+        parts.push(Part::Literal(head.as_str().into()));
         parts.extend(content.0.iter().cloned());
-        "\r\n".clone_into(&mut text);
     }
-    text.push_str(&format!("--{boundary}--\r\n"));
-    parts.push(Part::Literal(text.as_str().into()));
-    (format!("multipart/form-data; boundary={boundary}"), Template(parts))
+    let end = format!("\r\n--{boundary}--\r\n");
+    parts.push(Part::Literal(end.as_str().into()));
+    (
+        format!("multipart/form-data; boundary={boundary}"),
+        Template(parts),
+    )
 }
 
 /// A boundary that no content has.
@@ -163,7 +167,10 @@ fn boundary(fields: &[(FormField, Template)]) -> String {
     let contains = |boundary: &str| {
         let mut parts = fields.iter().flat_map(|(_, content)| &content.0);
         parts.any(|part| match part {
-            Part::Literal(bytes) => bytes.as_slice().windows(boundary.len()).any(|window| window == boundary.as_bytes()),
+            Part::Literal(bytes) => bytes
+                .as_slice()
+                .windows(boundary.len())
+                .any(|window| window == boundary.as_bytes()),
             _ => false,
         })
     };
@@ -189,7 +196,10 @@ mod tests {
     #[test]
     fn fields_are_texts_and_files() {
         let text = field("a=1=2");
-        assert_eq!((text.name.as_str(), &text.content), ("a", &FormContent::Text("1=2".into())));
+        assert_eq!(
+            (text.name.as_str(), &text.content),
+            ("a", &FormContent::Text("1=2".into()))
+        );
         assert_eq!((text.filename, text.media_type), (None, None));
         let file = field("doc=@dir/Report.PDF");
         assert_eq!(file.content, FormContent::File("dir/Report.PDF".into()));
@@ -200,9 +210,20 @@ mod tests {
         assert_eq!(named.media_type.as_deref(), Some("text/plain;charset=utf-8"));
         assert_eq!(named.filename.as_deref(), Some("a;b.txt"));
         let inline = field("note=<note.txt");
-        assert_eq!((inline.content, inline.filename), (FormContent::File("note.txt".into()), None));
-        assert_eq!(field("a=\"x; \\\"y\\\"\"").content, FormContent::Text("x; \"y\"".into()));
-        for (wrong, part) in [("a", "NAME=VALUE"), ("=a", "NAME=VALUE"), ("a=\"b", "quote"), ("a=b;c", "`;c`")] {
+        assert_eq!(
+            (inline.content, inline.filename),
+            (FormContent::File("note.txt".into()), None)
+        );
+        assert_eq!(
+            field("a=\"x; \\\"y\\\"\"").content,
+            FormContent::Text("x; \"y\"".into())
+        );
+        for (wrong, part) in [
+            ("a", "NAME=VALUE"),
+            ("=a", "NAME=VALUE"),
+            ("a=\"b", "quote"),
+            ("a=b;c", "`;c`"),
+        ] {
             let error = wrong.parse::<FormField>().expect_err(wrong).to_string();
             assert!(error.contains(part), "{error}");
         }
@@ -213,9 +234,14 @@ mod tests {
         let value = Template(vec![Part::Literal("n=".into()), Part::Value(3)]);
         let file = Template::literal("----prony-form-0000000000000000");
         let (media_type, body) = encode(&[(field("a\"b=x"), value), (field("f=@x.txt"), file)]);
-        assert_eq!(media_type, "multipart/form-data; boundary=----prony-form-0000000000000001");
+        assert_eq!(
+            media_type,
+            "multipart/form-data; boundary=----prony-form-0000000000000001"
+        );
         let mut text = Vec::new();
-        body.render(&mut text, |index, out| out.extend_from_slice(index.to_string().as_bytes()));
+        body.render(&mut text, |index, out| {
+            out.extend_from_slice(index.to_string().as_bytes());
+        });
         assert_eq!(
             String::from_utf8(text).expect("text"),
             "------prony-form-0000000000000001\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\nn=3\r\n\

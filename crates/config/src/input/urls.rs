@@ -107,7 +107,10 @@ mod tests {
         );
         assert_eq!((second.weight, second.url.as_str()), (3, "/b"));
         assert_eq!(second.body.as_deref(), Some("{\"a\": 1}"));
-        let [line] = parse("GET localhost:8080/a").expect("good").try_into().expect("one");
+        let [line] = parse("GET localhost:8080/a")
+            .expect("good")
+            .try_into()
+            .expect("one");
         assert_eq!(line.url, "localhost:8080/a");
     }
 

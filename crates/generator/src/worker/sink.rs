@@ -4,8 +4,8 @@ use super::channels::Sample;
 use super::slots::{BodyCheck, Hop, Ledger, Redirection, Resend};
 use crate::cookies::CookieJar;
 use crate::partial_reply::{Budget, PartialReply, SHOWN};
-use crate::redirect::{self, RedirectMethod};
 use crate::recorder::{Epoch, StreamEnd};
+use crate::redirect::{self, RedirectMethod};
 use crate::workload::{CookieRequest, PreparedOperation, Redirects};
 use prony_load::events::IdStep;
 use prony_load::{CapturedValues, Memory, Mismatch, Reply};
@@ -150,13 +150,14 @@ impl<P: Protocol> Sink<'_, P> {
         let captured = self.captured.get(number as usize);
         let mut path = Vec::new();
         let redirects = &self.operations[usize::from(slot.operation)].redirects;
-        match (redirects, slot.hop, captured) {
-            (Some(redirects), Some(_), Some(captured)) => path.extend_from_slice(captured.get(redirects.slot)),
-            _ => {
-                let values = self.parameters.values(slot.number).at_step(slot.step);
-                let values = values.with_captured(captured);
-                cookies.path.render(&mut path, |index, out| values.append(index, out));
-            }
+        if let (Some(redirects), Some(_), Some(captured)) = (redirects, slot.hop, captured) {
+            path.extend_from_slice(captured.get(redirects.slot));
+        } else {
+            let values = self.parameters.values(slot.number).at_step(slot.step);
+            let values = values.with_captured(captured);
+            cookies
+                .path
+                .render(&mut path, |index, out| values.append(index, out));
         }
         for (name, value) in head.headers {
             if name.eq_ignore_ascii_case(b"set-cookie") {
@@ -198,7 +199,9 @@ impl<P: Protocol> Sink<'_, P> {
         } else {
             let values = self.parameters.values(slot.number).at_step(slot.step);
             let values = values.with_captured(Some(captured));
-            redirects.path.render(&mut base, |index, out| values.append(index, out));
+            redirects
+                .path
+                .render(&mut base, |index, out| values.append(index, out));
         }
         slot.check = BodyCheck::Ignore;
         match redirect::path_at(location, &redirects.origin, &base) {

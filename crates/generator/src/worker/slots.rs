@@ -1,8 +1,8 @@
 //! Slots for requests in flight. All are allocated before the run; each connection owns a fixed range of them.
 
 use crate::partial_reply::{BodyLimit, PartialReply};
-use crate::redirect::RedirectMethod;
 use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
+use crate::redirect::RedirectMethod;
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
 use prony_protocols::protocol::Protocol;

@@ -212,7 +212,11 @@ pub(crate) fn write_preface(offer: Http2Offer, out: &mut Vec<u8>) {
         (setting::MAX_FRAME_SIZE, offer.max_frame),
     ];
     // A frame size that is the usual one is not worth a setting.
-    let count = if offer.max_frame == DEFAULT_MAX_FRAME_SIZE { 3 } else { 4 };
+    let count = if offer.max_frame == DEFAULT_MAX_FRAME_SIZE {
+        3
+    } else {
+        4
+    };
     frame::write_settings(&settings[..count], out);
     if offer.connection_window > DEFAULT_WINDOW {
         frame::write_window_update(0, offer.connection_window - DEFAULT_WINDOW, out);

@@ -13,9 +13,10 @@ pub(super) struct ConnectRequest(Arc<str>);
 
 impl ConnectRequest {
     pub(super) fn new(target: &Target, proxy: &Proxy) -> Self {
-        let host = match target.host.contains(':') {
-            true => format!("[{}]:{}", target.host, target.port),
-            false => format!("{}:{}", target.host, target.port),
+        let host = if target.host.contains(':') {
+            format!("[{}]:{}", target.host, target.port)
+        } else {
+            format!("{}:{}", target.host, target.port)
         };
         let authorization = proxy
             .authorization()
@@ -48,7 +49,9 @@ impl Tunnel {
         self.head.extend_from_slice(bytes);
         let Some(end) = memchr::memmem::find(&self.head, b"\r\n\r\n") else {
             return if self.head.len() > LONGEST_HEAD {
-                Err(LayerError("the proxy sent no reply to CONNECT that is HTTP/1.1".to_owned()))
+                Err(LayerError(
+                    "the proxy sent no reply to CONNECT that is HTTP/1.1".to_owned(),
+                ))
             } else {
                 Ok(None)
             };
@@ -124,6 +127,6 @@ mod tests {
         assert!(error(b"HTTP/1.1 407 No\r\n\r\n").contains("NAME:PASSWORD"));
         assert!(error(b"HTTP/1.0 502 Bad\r\n\r\n").contains("status 502"));
         assert!(error(b"SSH-2.0\r\n\r\n").contains("no reply to CONNECT"));
-        assert!(error(&[b'x'; LONGEST_HEAD + 1]).contains("no reply to CONNECT"));
+        assert!(error(&vec![b'x'; LONGEST_HEAD + 1]).contains("no reply to CONNECT"));
     }
 }

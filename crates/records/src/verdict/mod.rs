@@ -178,7 +178,11 @@ impl Recording {
                     .filter(|_| outcomes.timeout > 0)
                     .map_or_else(|| seconds(self.duration_s), |ns| seconds(ns as f64 / 1e9)),
                 // Where something was sent, connections were possible.
-                if self.requests.sent == 0 { because.as_str() } else { "" }
+                if self.requests.sent == 0 {
+                    because.as_str()
+                } else {
+                    ""
+                }
             ),
         }
     }

@@ -114,7 +114,9 @@ impl AbortRule {
             self.errors + buckets.map(|(_, count)| count).sum::<u64>()
         };
         match condition {
-            Condition::Quantile { quantile, below_ns } => slow(below_ns) as f64 > (1.0 - quantile) * total + 1.0,
+            Condition::Quantile { quantile, below_ns } => {
+                slow(below_ns) as f64 > (1.0 - quantile) * total + 1.0
+            }
             Condition::Max { below_ns } => slow(below_ns) > 0,
             // One request without a valid reply is slower than any time.
             Condition::Mean { .. } if self.errors > 0 => true,

@@ -142,7 +142,12 @@ fn request_text(job: &Job, request: &Request, values: Values<'_>) -> String {
         request.method,
         mask_path(&text_of(&request.path))
     )];
-    let names = |name: &str| request.headers.iter().any(|header| header.name.eq_ignore_ascii_case(name));
+    let names = |name: &str| {
+        request
+            .headers
+            .iter()
+            .any(|header| header.name.eq_ignore_ascii_case(name))
+    };
     if !names("host") {
         lines.push(format!("Host: {}", job.target.authority));
     }
@@ -173,13 +178,16 @@ fn reply_text(reply: &Reply) -> String {
     if let Some(code) = reply.grpc_status {
         lines.push(format!("grpc-status: {code}"));
         if !reply.grpc_message.is_empty() {
-            lines.push(format!("grpc-message: {}", String::from_utf8_lossy(&reply.grpc_message)));
+            lines.push(format!(
+                "grpc-message: {}",
+                String::from_utf8_lossy(&reply.grpc_message)
+            ));
         }
     }
     marked('<', &lines, &reply.body)
 }
 
-/// A head with a mark before each line, and the body behind it.
+/// A head with a mark before each line, and then the body.
 fn marked(mark: char, head: &[String], body: &[u8]) -> String {
     let mut text = String::new();
     for line in head {

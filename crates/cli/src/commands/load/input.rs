@@ -118,7 +118,9 @@ pub(crate) enum JobError {
     Data { path: String, source: TableError },
     #[error("--unix {0}: the path is not UTF-8")]
     UnixPath(String),
-    #[error("--proxy `{0}`: write it as http://[NAME:PASSWORD@]HOST:PORT, without a path; prony speaks no TLS to a proxy itself")]
+    #[error(
+        "--proxy `{0}`: write it as http://[NAME:PASSWORD@]HOST:PORT, without a path; prony speaks no TLS to a proxy itself"
+    )]
     Proxy(String),
     #[error("{0} applies to HTTP/2, but this load uses {1}: add --http2, or remove it")]
     OfHttp2(&'static str, &'static str),

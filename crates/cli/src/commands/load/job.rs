@@ -15,8 +15,8 @@ use prony_config::input::form::{self, FormField};
 use prony_config::target;
 use prony_load::secrets::mask_path;
 use prony_load::{
-    Arrival, Body, BodyRule, Check, Expectation, Header, Http2Offer, Job, JsonRule, Limits, Load, Operation, Order,
-    PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
+    Arrival, Body, BodyRule, Check, Expectation, Header, Http2Offer, Job, JsonRule, Limits, Load, Operation,
+    Order, PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
 use prony_runner::secrets;
 use std::path::Path;
@@ -279,7 +279,11 @@ fn operation(
 }
 
 /// Makes a multipart form the body of a request.
-fn add_form(request: &mut Request, fields: &[FormField], places: &mut PlaceholderTable) -> Result<(), JobError> {
+fn add_form(
+    request: &mut Request,
+    fields: &[FormField],
+    places: &mut PlaceholderTable,
+) -> Result<(), JobError> {
     let mut headers = request.headers.iter();
     if headers.any(|header| header.name.eq_ignore_ascii_case("content-type")) {
         return Err(JobError::FormType);

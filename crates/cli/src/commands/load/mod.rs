@@ -112,7 +112,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     secrets::mask_recording(&mut recording);
     // A decision in the last interval has ended nothing early.
-    let decided_s = abort.and_then(|abort| abort.decided_s()).filter(|_| recording.interrupted);
+    let decided_s = abort
+        .and_then(|abort| abort.decided_s())
+        .filter(|_| recording.interrupted);
     let exit = tell(args, &recording, decided_s)?;
     if let Some(saving) = saving {
         keep(saving, &job, &recording, (took_s, others))?;

@@ -64,7 +64,10 @@ pub(super) fn protocol(
     args: &ReachArgs,
 ) -> Result<Protocol, JobError> {
     let protocol = forced.unwrap_or_else(|| {
-        let limit = target.connect.connect_timeout_ns.map_or(PATIENCE, Duration::from_nanos);
+        let limit = target
+            .connect
+            .connect_timeout_ns
+            .map_or(PATIENCE, Duration::from_nanos);
         Client::negotiate(target, Instant::now() + limit).unwrap_or(Protocol::Http1)
     });
     let is_http2 = matches!(protocol, Protocol::Http2 | Protocol::Grpc);

@@ -178,22 +178,32 @@ mod tests {
         };
         let types = "syntax = \"proto3\"; package c; message Number { int32 n = 1; }";
         write("more/c/types.proto", types);
-        write("root/b/word.proto", "syntax = \"proto3\"; package b; message Word { string w = 1; }");
+        write(
+            "root/b/word.proto",
+            "syntax = \"proto3\"; package b; message Word { string w = 1; }",
+        );
         let main = "syntax = \"proto3\"; package a; import \"b/word.proto\"; import \"c/types.proto\";
             service Echo { rpc one(b.Word) returns (c.Number); }";
         let file = write("root/a/echo.proto", main);
         let folders = ["root", "more"].map(|name| folder.path().join(name));
         let method = ProtoMethod::find(&file, &folders, "a.Echo/one").expect("a method");
         assert_eq!(method.reply().1, "c.Number");
-        let missing = ProtoMethod::find(&file, &folders[..1], "a.Echo/one").expect_err("an import is missing");
+        let missing =
+            ProtoMethod::find(&file, &folders[..1], "a.Echo/one").expect_err("an import is missing");
         let missing = missing.to_string();
-        assert!(missing.contains("c/types.proto") && missing.contains("echo.proto:1:"), "{missing}");
+        assert!(
+            missing.contains("c/types.proto") && missing.contains("echo.proto:1:"),
+            "{missing}"
+        );
     }
 
     #[test]
     fn editions_are_named() {
         let error = find("// new\nedition = \"2023\";\npackage a;", "a.Echo/one").expect_err("an edition");
-        assert!(error.contains("echo.proto:2:") && error.contains("no editions"), "{error}");
+        assert!(
+            error.contains("echo.proto:2:") && error.contains("no editions"),
+            "{error}"
+        );
         let error = find("syntax = \"proto3\"; message", "a.Echo/one").expect_err("cut");
         assert!(!error.contains("editions"), "{error}");
     }

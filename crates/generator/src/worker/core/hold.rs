@@ -3,9 +3,9 @@
 //! What waits there is due, so the peer's pause is part of response times. In an open load and for users, requests have due times
 //! of their own. A closed load would send at once: each of its slots wants to from the moment when it is free and the load runs.
 
+use super::Core;
 use super::connection::State;
 use super::ending::Reason;
-use super::Core;
 use crate::worker::load_models::Policy;
 use crate::worker::slots::DueRequest;
 use prony_protocols::layer::Layer;
@@ -14,7 +14,8 @@ use prony_records::Outcome;
 use std::io;
 
 /// Text for a connection on which a timeout has passed without any request.
-const NO_STREAM: &str = "the server allowed no stream (SETTINGS_MAX_CONCURRENT_STREAMS is 0) within the timeout";
+const NO_STREAM: &str =
+    "the server allowed no stream (SETTINGS_MAX_CONCURRENT_STREAMS is 0) within the timeout";
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Notices that the peer stops or resumes to allow requests on an open connection.
@@ -35,7 +36,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         let since = std::mem::replace(&mut connection.held_since, is_held.then_some(now));
         if is_held {
-            self.timers.set(self.timer(number), now.saturating_add(self.settings.timeout));
+            self.timers
+                .set(self.timer(number), now.saturating_add(self.settings.timeout));
             return;
         }
         self.timers.clear(self.timer(number));
@@ -72,7 +74,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let connection = &mut self.connections[number as usize];
             if connection.held_since.is_some() {
                 connection.held_since = Some(begin);
-                self.timers.set(self.timer(number), begin.saturating_add(self.settings.timeout));
+                self.timers
+                    .set(self.timer(number), begin.saturating_add(self.settings.timeout));
             }
         }
     }
@@ -86,16 +89,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let error = io::Error::other(NO_STREAM);
             return self.end(number, Reason::NotMade(Outcome::Timeout, &error), now);
         }
-        self.totals.connect_error.get_or_insert_with(|| NO_STREAM.to_owned());
+        self.totals
+            .connect_error
+            .get_or_insert_with(|| NO_STREAM.to_owned());
         self.lose_held(number, since, Outcome::Timeout, now);
         self.connections[number as usize].held_since = Some(now);
-        self.timers.set(self.timer(number), now.saturating_add(self.settings.timeout));
+        self.timers
+            .set(self.timer(number), now.saturating_add(self.settings.timeout));
     }
 
     /// The load is over: what a closed load has wanted to send in vain was due, and is not sent any more.
     pub(super) fn give_up_held(&mut self, end: u64, now: u64) {
         for number in 0..self.connections.len() as u32 {
-            if let Some(since) = self.connections[number as usize].held_since.filter(|&since| since < end) {
+            if let Some(since) = self.connections[number as usize]
+                .held_since
+                .filter(|&since| since < end)
+            {
                 self.lose_held(number, since, Outcome::Dropped, now);
             }
         }

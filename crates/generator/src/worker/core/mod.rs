@@ -403,7 +403,9 @@ impl SequenceCaptures {
             Some(redirects) if redirected.is_some() => path.extend_from_slice(captured.get(redirects.slot)),
             _ => {
                 let values = values.with_captured(Some(captured));
-                cookies.path.render(&mut path, |index, out| values.append(index, out));
+                cookies
+                    .path
+                    .render(&mut path, |index, out| values.append(index, out));
             }
         }
         let mut text = Vec::new();

@@ -46,7 +46,10 @@ impl Layer for TlsLayer {
             is_established: false,
             is_closed_by_peer: false,
             owes_close_notify: false,
-            tunnel: config.connect.as_ref().map(|request| Box::new(Tunnel::new(request))),
+            tunnel: config
+                .connect
+                .as_ref()
+                .map(|request| Box::new(Tunnel::new(request))),
         })
     }
 
@@ -128,7 +131,7 @@ impl TlsLayer {
         Some((format!("{version:?}"), format!("{:?}", suite.suite())))
     }
 
-    /// The reply of a proxy to CONNECT; behind it, the handshake begins.
+    /// The reply of a proxy to CONNECT; the handshake follows.
     #[cold]
     fn receive_from_proxy(
         &mut self,
@@ -136,7 +139,13 @@ impl TlsLayer {
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<PeerStream, LayerError> {
-        let Some(rest) = self.tunnel.as_mut().map(|tunnel| tunnel.receive(bytes)).transpose()?.flatten() else {
+        let Some(rest) = self
+            .tunnel
+            .as_mut()
+            .map(|tunnel| tunnel.receive(bytes))
+            .transpose()?
+            .flatten()
+        else {
             return Ok(PeerStream::Open);
         };
         self.tunnel = None;

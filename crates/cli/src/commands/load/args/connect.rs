@@ -32,13 +32,13 @@ pub(crate) struct ReachArgs {
         hide_short_help = true
     )]
     pub(crate) proxy: Option<String>,
-    /// HTTP/2: how much of each reply the server may send before prony has read it, as in 64KiB [default: 1024MiB]
+    /// HTTP/2: size of the flow-control window for each reply, as in 64KiB [default: 1024MiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) h2_window: Option<u64>,
-    /// HTTP/2: the same for all replies of a connection together, at least 64KiB [default: 1024MiB]
+    /// HTTP/2: size of the window for all replies of a connection together, at least 64KiB [default: 1024MiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = connection_window)]
     pub(crate) h2_connection_window: Option<u64>,
-    /// HTTP/2: the largest frame that the server may send, from 16KiB to 16MiB [default: 16KiB]
+    /// HTTP/2: size of the largest frame that the server may send, from 16KiB to 16MiB [default: 16KiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = frame)]
     pub(crate) h2_max_frame: Option<u64>,
     /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]

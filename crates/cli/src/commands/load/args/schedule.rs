@@ -181,9 +181,7 @@ mod tests {
                 growth: None
             })
         );
-        for wrong in [
-            "", "x", "1:2", "6:5:1s", "1:5:0s", "1:5:soon", "1:2:3s:4",
-        ] {
+        for wrong in ["", "x", "1:2", "6:5:1s", "1:5:0s", "1:5:soon", "1:2:3s:4"] {
             assert!(wrong.parse::<Connections>().is_err(), "{wrong}");
         }
     }
@@ -192,7 +190,11 @@ mod tests {
     fn stages_have_a_time_and_a_rate() {
         let stage: StageToml = "10s:100".parse().expect("a stage");
         assert_eq!(stage.0.for_ns, 10_000_000_000);
-        assert!("10s:0".parse::<StageToml>().is_ok_and(|stage| stage.0.rate.is_zero()));
+        assert!(
+            "10s:0"
+                .parse::<StageToml>()
+                .is_ok_and(|stage| stage.0.rate.is_zero())
+        );
         assert!((stage.0.rate.as_per_second() - 100.0).abs() < 1e-9);
         for wrong in ["", "100", "0s:100", "10s:-1", "10s:x", "x:100"] {
             assert!(wrong.parse::<StageToml>().is_err(), "{wrong}");
