@@ -156,7 +156,7 @@ fn a_line_of_curl_is_taken_over() {
     assert_eq!(body, "{\"it's\": 1}");
     for (line, part) in [
         ("wget http://h", "start with `curl`"),
-        ("curl http://h -F a=b", "`-F` of curl"),
+        ("curl http://h -T a", "`-T` of curl"),
         ("curl 'http://h", "quote"),
     ] {
         let output = prony(&["load", "--curl", line]);

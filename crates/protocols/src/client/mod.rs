@@ -71,7 +71,7 @@ impl Client {
             protocol: Protocol::Http1,
             tls: Some(config.to(target)),
         };
-        Ok(client.connect(deadline)?.agreed())
+        Connection::negotiate(&client, deadline)
     }
 
     /// The protocol of all connections.
