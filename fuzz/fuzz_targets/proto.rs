@@ -9,7 +9,7 @@ fuzz_target!(|content: &[u8]| {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.proto");
     std::fs::write(&file, content).expect("a file");
-    if let Ok(method) = ProtoMethod::find(&file, "a.A/a") {
+    if let Ok(method) = ProtoMethod::find(&file, &[], "a.A/a") {
         let _ = method.encode_request("{}");
         let _ = method.encode_reply("{\"a\":[1]}");
     }

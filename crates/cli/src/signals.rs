@@ -7,7 +7,7 @@ use prony_runner::Cancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 /// The last signal that requested the end; 0 before the first.
@@ -41,10 +41,11 @@ pub(crate) fn listen() -> anyhow::Result<Cancel> {
     Ok(cancel)
 }
 
-/// The commands of a load that the user sends with Ctrl-C, for the lifetime of the process.
-pub(crate) fn load_commands() -> anyhow::Result<Receiver<Command>> {
+/// The commands of a load that the user sends with Ctrl-C, for the lifetime of the process, and those of the sender.
+pub(crate) fn load_commands() -> anyhow::Result<(Sender<Command>, Receiver<Command>)> {
     let mut signals = Signals::new([SIGINT]).context("cannot listen for Ctrl-C")?;
     let (sender, receiver) = mpsc::channel();
+    let others = sender.clone();
     thread::spawn(move || {
         for (count, _) in signals.forever().enumerate() {
             // After the end of a load nothing receives commands, and there is nothing to wait for either.
@@ -56,5 +57,5 @@ pub(crate) fn load_commands() -> anyhow::Result<Receiver<Command>> {
             );
         }
     });
-    Ok(receiver)
+    Ok((others, receiver))
 }

@@ -86,7 +86,7 @@ fn a_wrong_option_exits_with_code_2() {
     let url = server();
     let wrong_url = |url: &'static str| vec![url];
     for (arguments, part) in [
-        (wrong_url("localhost:80"), "not a URL"),
+        (wrong_url("localhost:port"), "not a URL"),
         (wrong_url("ftp://h/"), "not ftp"),
         (wrong_url("http://h/#top"), "fragment"),
         (

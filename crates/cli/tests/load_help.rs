@@ -22,7 +22,18 @@ const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Request:",
         &[
-            "--header", "--expect", "--urls", "--curl", "--data", "--feed", "--decode", "--http2",
+            "--header",
+            "--form",
+            "--expect",
+            "--urls",
+            "--curl",
+            "--data",
+            "--feed",
+            "--follow",
+            "--cookies",
+            "--decode",
+            "--http2",
+            "--http1",
         ],
     ),
     (
@@ -30,6 +41,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
         &[
             "--grpc",
             "--proto",
+            "--proto-path",
             "--message",
             "--deadline",
             "--messages",
@@ -54,7 +66,16 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ),
     (
         "Connections:",
-        &["--resolve", "--unix", "--source", "--connect-timeout"],
+        &[
+            "--resolve",
+            "--unix",
+            "--source",
+            "--proxy",
+            "--h2-window",
+            "--h2-connection-window",
+            "--h2-max-frame",
+            "--connect-timeout",
+        ],
     ),
     (
         "TLS:",
@@ -72,7 +93,9 @@ const GROUPS: [(&str, &[&str]); 9] = [
         "Result:",
         &[
             "--objective",
+            "--abort-on-miss",
             "--json",
+            "--debug",
             "--log",
             "--log-share",
             "--metrics",

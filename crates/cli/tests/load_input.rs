@@ -156,7 +156,7 @@ fn a_line_of_curl_is_taken_over() {
     assert_eq!(body, "{\"it's\": 1}");
     for (line, part) in [
         ("wget http://h", "start with `curl`"),
-        ("curl http://h -F a=b", "`-F` of curl"),
+        ("curl http://h -T a", "`-T` of curl"),
         ("curl 'http://h", "quote"),
     ] {
         let output = prony(&["load", "--curl", line]);
@@ -237,15 +237,4 @@ fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains("--in-flight"), "{message}");
     }
-}
-
-#[test]
-fn a_line_of_curl_that_follows_redirects_is_refused() {
-    let output = prony(&["load", "--curl", "curl -L http://127.0.0.1:9/", "-n", "1"]);
-    let message = stderr_of(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(
-        message.contains("redirects") && message.contains("leave it out"),
-        "{message}"
-    );
 }

@@ -97,6 +97,79 @@ fn a_service_describes_its_methods_itself() {
     }
 }
 
+/// A service that answers only calls with a token, reflection included.
+fn start_guarded() -> Service {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let listener = runtime
+        .block_on(TcpListener::bind("127.0.0.1:0"))
+        .expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let builder = Builder::configure().register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    let mut routes = RoutesBuilder::default();
+    routes.add_service(tonic_health::server::health_reporter().1);
+    routes.add_service(builder.build_v1().expect("v1"));
+    let guard = tonic::service::InterceptorLayer::new(|call: tonic::Request<()>| {
+        match call.metadata().get("x-pass") {
+            Some(pass) if pass == "open-7" => Ok(call),
+            _ => Err(tonic::Status::unauthenticated("no pass")),
+        }
+    });
+    let server = tonic::transport::Server::builder()
+        .layer(guard)
+        .add_routes(routes.routes());
+    runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    Service {
+        port,
+        _runtime: runtime,
+    }
+}
+
+#[test]
+fn metadata_goes_with_the_questions_of_reflection() {
+    let service = start_guarded();
+    let output = load(service.port, METHOD, &["-H", "x-pass: open-{n:range(7,7)}"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(said["outcomes"]["valid"], 20, "{said}");
+    let refused = error(&load(service.port, METHOD, &[]), 2);
+    assert!(refused.contains("grpc-status 16 no pass"), "{refused}");
+}
+
+#[test]
+fn imports_of_a_proto_file_are_found_in_named_folders() {
+    let service = start(ReflectionVersion::Not);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (types, main) = (folder.path().join("types"), folder.path().join("health.proto"));
+    std::fs::create_dir(&types).expect("a folder");
+    let message =
+        "syntax = \"proto3\"; package grpc.health.v1; message HealthCheckRequest { string service = 1; }";
+    std::fs::write(types.join("ask.proto"), message).expect("a file");
+    std::fs::write(
+        &main,
+        "syntax = \"proto3\"; package grpc.health.v1; import \"ask.proto\";
+         message HealthCheckResponse { int32 status = 1; }
+         service Health { rpc Check(HealthCheckRequest) returns (HealthCheckResponse); }",
+    )
+    .expect("a file");
+    let (types, main) = (types.display().to_string(), main.display().to_string());
+    let output = load(service.port, METHOD, &["--proto", &main, "--proto-path", &types]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let missing = error(&load(service.port, METHOD, &["--proto", &main]), 2);
+    assert!(
+        missing.contains("ask.proto") && missing.contains("health.proto:1:"),
+        "{missing}"
+    );
+}
+
 #[test]
 fn a_method_that_reflection_lacks_is_reported() {
     let service = start(ReflectionVersion::V1);

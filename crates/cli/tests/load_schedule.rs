@@ -95,7 +95,7 @@ fn what_contradicts_itself_is_refused() {
         (&["--rate", "5", "--stages", "1s:5"], "--stages"),
         (&["--stages", "1s:5", "-d", "1s"], "--duration"),
         (&["--stages", "1s"], "TIME:PER_S"),
-        (&["-c", "5:2:1s"], "at least 1"),
+        (&["-c", "5:2:1s"], "must not be larger than B"),
         (&["-c", "1:2:1s", "--rate", "5"], "closed load"),
         (&["-n", "5", "--users", "5"], "--users"),
         (

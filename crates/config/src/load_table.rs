@@ -338,12 +338,12 @@ fn profile(
     match (ramp, steps) {
         (None, None) => Ok(Profile::Constant { rate: from }),
         (Some(ramp), None) => Ok(Profile::Ramp {
-            from,
-            to: ramp.to,
+            from: from.into(),
+            to: ramp.to.into(),
             over_ns: ramp.over.as_ns(),
         }),
         (None, Some(steps)) => Ok(Profile::StepLoad {
-            from,
+            from: from.into(),
             step: steps.get_ref().by,
             every_ns: steps.get_ref().every.as_ns(),
         }),

@@ -2,6 +2,7 @@
 
 use prony_load::secrets::{MASK, mask_path};
 use prony_load::{ConnectOptions, Credentials, Target, Tls, TlsChoices};
+use std::borrow::Cow;
 use url::{Host, Url};
 
 /// An error in a URL.
@@ -38,6 +39,15 @@ enum UrlScheme {
     WebSocket,
 }
 
+/// The URL with its scheme: one that was typed without any, as in `localhost:8080/x`, means http.
+pub fn with_scheme(url: &str) -> Cow<'_, str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
+    match url.split_once("://") {
+        Some((scheme, _)) if scheme.chars().all(is_part) => Cow::Borrowed(url),
+        _ => Cow::Owned(format!("http://{url}")),
+    }
+}
+
 /// Splits the URL of an HTTP server into the address for the connection, and the path with its query, as written.
 pub fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
     take_apart(url, insecure, UrlScheme::Http)
@@ -57,6 +67,8 @@ pub fn is_web_socket(url: &str) -> bool {
 }
 
 fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, String), TargetError> {
+    let with_scheme = with_scheme(url);
+    let url = with_scheme.as_ref();
     let owned = || shown(url);
     // A password with a `/` or a `#` in it would not be recognized as one.
     let no_url = |reason: String| TargetError::NoUrl {
@@ -190,6 +202,26 @@ mod tests {
     }
 
     #[test]
+    fn a_url_without_a_scheme_means_http() {
+        let (plain, path) = target("localhost:8080/x?to=http://other/");
+        assert_eq!(
+            (plain.url.as_str(), plain.host.as_str(), plain.port, plain.tls),
+            (
+                "http://localhost:8080/x?to=http://other/",
+                "localhost",
+                8080,
+                None
+            )
+        );
+        assert_eq!(path, "/x?to=http://other/");
+        let (six, _) = target("[::1]:9000");
+        assert_eq!((six.host.as_str(), six.port), ("::1", 9000));
+        let (named, _) = target("me:secret@h:81/x");
+        assert_eq!((named.url.as_str(), named.port), ("http://me@h:81/x", 81));
+        assert_eq!(target("example.com").0.port, 80);
+    }
+
+    #[test]
     fn the_url_of_a_web_socket_has_a_scheme_of_its_own() {
         let (plain, path) = parse_web_socket("ws://h/chat?a=b", false).expect("a good URL");
         assert_eq!((plain.port, plain.tls, path.as_str()), (80, None, "/chat?a=b"));
@@ -251,7 +283,9 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_told() {
         let error_of = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
-        assert!(error_of("localhost:8080").contains("no `://`"));
+        assert!(error_of("").contains("not a URL"));
+        assert!(error_of("/x").contains("not a URL"));
+        assert!(error_of("two words").contains("not a URL"));
         assert!(error_of("ftp://h/").contains("not ftp"));
         assert!(error_of("http://h/#top").contains("`#top`"));
         assert!(error_of("http://").contains("not a URL"));

@@ -9,12 +9,14 @@
 //! are in the crate `prony_protocols`; `prony_merge` assembles the recording and checks it for reasons for warnings.
 
 mod clock;
+mod cookies;
 mod error;
 mod log;
 mod os;
 mod pacer;
 mod partial_reply;
 mod recorder;
+mod redirect;
 mod resolve;
 mod run;
 mod transport;

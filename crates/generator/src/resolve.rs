@@ -85,7 +85,8 @@ pub(crate) fn peers(target: &Target) -> Result<Vec<Peer>, EngineError> {
         return Ok(vec![Peer::Unix(path.into())]);
     }
     let addresses = if reach.addresses.is_empty() {
-        os::resolve(&target.host, target.port)?
+        let (host, port) = target.peer();
+        os::resolve(host, port)?
     } else {
         reach
             .addresses

@@ -2,12 +2,13 @@
 
 use crate::EngineError;
 use crate::partial_reply::Budget;
+use crate::redirect::RedirectMethod;
 use prony_load::formula::Formula;
 use prony_load::{
     Body, Capture, CompiledExpectation, Encoding, ExactBody, GeneratedBody, Header, Job, Load, Operation,
     Order, Parameter, Part, Request, Source, Template, Workload, WorkloadError,
 };
-use prony_protocols::protocol::Protocol;
+use prony_protocols::protocol::{PrepareError, Protocol};
 use std::sync::Arc;
 
 /// Most values that a sequence may capture.
@@ -31,6 +32,118 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) is_safe: bool,
     /// The parts of each reply that are needed for captures.
     pub(crate) takes: CapturePlan,
+    /// How its redirects are followed, if they are.
+    pub(crate) redirects: Option<Redirects<P>>,
+    /// The same request with cookies, if cookies are kept.
+    pub(crate) cookies: Option<CookieRequest<P>>,
+}
+
+impl<P: Protocol> PreparedOperation<P> {
+    /// The request to send: the first one or one that follows a redirect, with cookies or without.
+    pub(crate) fn variant(&self, redirected: Option<RedirectMethod>, has_cookies: bool) -> &P::Request {
+        let (plain, cookies) = match (redirected, &self.redirects) {
+            (Some(RedirectMethod::Same), Some(redirects)) => (&redirects.same, &redirects.same_with_cookies),
+            (Some(RedirectMethod::Get), Some(redirects)) => (&redirects.get, &redirects.get_with_cookies),
+            _ => (&self.request, &self.cookies),
+        };
+        match cookies {
+            Some(with) if has_cookies => &with.request,
+            _ => plain,
+        }
+    }
+}
+
+/// A request with the cookies of its slot, which are a captured value.
+pub(crate) struct CookieRequest<P: Protocol> {
+    request: P::Request,
+    /// The path of the request.
+    pub(crate) path: Template,
+    /// The slot of the captured cookies.
+    pub(crate) slot: usize,
+    pub(crate) is_secure: bool,
+}
+
+impl<P: Protocol> CookieRequest<P> {
+    /// `None` if cookies are not kept.
+    fn new(request: &Request, job: &Job) -> Result<Option<Self>, PrepareError> {
+        if !job.limits.cookies {
+            return Ok(None);
+        }
+        let slot = captured_slot(job) + 1;
+        let mut request = request.clone();
+        let mut headers = request.headers.iter_mut();
+        match headers.find(|header| header.name.eq_ignore_ascii_case("cookie")) {
+            // Its own cookies come first.
+            Some(own) => own
+                .value
+                .0
+                .extend([Part::Literal("; ".into()), Part::Value(slot)]),
+            None => request.headers.push(Header {
+                name: "Cookie".to_owned(),
+                value: Template(vec![Part::Value(slot)]),
+            }),
+        }
+        Ok(Some(Self {
+            request: P::prepare(&request, &job.target)?,
+            path: request.path,
+            slot,
+            is_secure: job.target.tls.is_some(),
+        }))
+    }
+}
+
+/// The first slot for captured values that the generator itself uses: an index without a parameter.
+fn captured_slot(job: &Job) -> usize {
+    job.workload.parameters.len().max(MOST_TAKEN)
+}
+
+/// The requests that follow redirects of an operation. Their path is a captured value.
+pub(crate) struct Redirects<P: Protocol> {
+    /// How many one request may follow.
+    pub(crate) most: u8,
+    pub(crate) method: String,
+    pub(crate) origin: String,
+    /// The path of the first request.
+    pub(crate) path: Template,
+    /// The slot of the captured path.
+    pub(crate) slot: usize,
+    same: P::Request,
+    same_with_cookies: Option<CookieRequest<P>>,
+    get: P::Request,
+    get_with_cookies: Option<CookieRequest<P>>,
+}
+
+impl<P: Protocol> Redirects<P> {
+    fn new(request: &Request, job: &Job) -> Result<Self, PrepareError> {
+        let slot = captured_slot(job);
+        let same = Request {
+            path: Template(vec![Part::Value(slot)]),
+            ..request.clone()
+        };
+        let about_body = |header: &Header| header.name.to_ascii_lowercase().starts_with("content-");
+        let get = Request {
+            method: "GET".to_owned(),
+            headers: same
+                .headers
+                .iter()
+                .filter(|header| !about_body(header))
+                .cloned()
+                .collect(),
+            body: Body::None,
+            ..same.clone()
+        };
+        Ok(Self {
+            most: job.limits.redirects,
+            method: request.method.clone(),
+            origin: job.target.origin(),
+            path: request.path.clone(),
+            slot,
+            same: P::prepare(&same, &job.target)?,
+            same_with_cookies: CookieRequest::new(&same, job)?,
+            get: P::prepare(&get, &job.target)?,
+            get_with_cookies: CookieRequest::new(&get, job)?,
+        })
+    }
 }
 
 impl<P: Protocol> PreparedOperation<P> {
@@ -101,7 +214,9 @@ impl<P: Protocol> PreparedWorkload<P> {
                 .workload
                 .operations
                 .iter()
-                .any(|operation| !operation.expect.take.is_empty()),
+                .any(|operation| !operation.expect.take.is_empty())
+                || job.limits.redirects > 0
+                || job.limits.cookies,
             order: Arc::new(order(&job.workload.order)),
             budget: Budget::of(slot_count(job)),
         })
@@ -122,10 +237,16 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         None => P::prepare,
         Some(_) => P::prepare_for_rooms,
     };
-    let request = prepare(&operation.request, &job.target).map_err(|source| EngineError::Request {
+    let refused = |source| EngineError::Request {
         operation: operation.name.clone(),
         source,
-    })?;
+    };
+    let request = prepare(&operation.request, &job.target).map_err(refused)?;
+    let redirects = (job.limits.redirects > 0)
+        .then(|| Redirects::new(&operation.request, job))
+        .transpose()
+        .map_err(refused)?;
+    let cookies = CookieRequest::new(&operation.request, job).map_err(refused)?;
     let expectation = operation
         .expect
         .compile()
@@ -142,8 +263,10 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
         takes: CapturePlan {
             body: expectation.takes_of_body(),
-            head: expectation.takes_of_head(),
+            head: expectation.takes_of_head() || redirects.is_some() || cookies.is_some(),
         },
+        redirects,
+        cookies,
         is_stream: expectation.events().is_some(),
         expectation,
     })

@@ -9,6 +9,7 @@ use prony_records::WarningKind;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 const HELLO: &[u8] = b"Hello, World!";
 const MAX_CONCURRENT_STREAMS: u16 = 3;
@@ -221,6 +222,110 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
         assert_eq!(recording.connections.reconnects, 1);
     });
     assert_eq!(begun.load(Ordering::SeqCst), 4);
+}
+
+/// How long a service allows no stream.
+const PAUSE: Duration = Duration::from_millis(400);
+
+/// Allows no stream for a while from the first request on, then all.
+fn pause_after_the_first(stream: TcpStream) -> Option<()> {
+    let mut peer = Peer::greet(stream, &[(MAX_CONCURRENT_STREAMS, 10)])?;
+    let allow = |count: u32| [&MAX_CONCURRENT_STREAMS.to_be_bytes()[..], &count.to_be_bytes()].concat();
+    let stream = peer.next_request()?;
+    peer.write(SETTINGS, 0, 0, &allow(0));
+    peer.answer(stream, HELLO)?;
+    std::thread::sleep(PAUSE);
+    peer.write(SETTINGS, 0, 0, &allow(10));
+    peer.flush()?;
+    loop {
+        let stream = peer.next_request()?;
+        peer.answer(stream, HELLO)?;
+    }
+}
+
+/// A closed load would have sent at once: the pause of the service is part of response times, whatever the load.
+#[test]
+fn a_pause_without_streams_is_part_of_response_times() {
+    let server = ScriptedServer::start(|stream, _| {
+        pause_after_the_first(stream);
+    });
+    let closed = with_request_limit(
+        job(server.port, Protocol::Http2, (2, 1), expecting(get("/"), HELLO)),
+        24,
+    );
+    let mut open = closed.clone();
+    open.load = Load::Open {
+        arrival: prony_load::Arrival {
+            profile: prony_load::Profile::Constant {
+                rate: prony_load::Rate::per_second(1000.0).expect("a rate"),
+            },
+            spacing: prony_load::Spacing::Even,
+        },
+        connections: 2,
+        in_flight: 1,
+        backlog: 1_000_000,
+        members: None,
+    };
+    for load in [closed, open] {
+        on_each_transport(&load, |recording| {
+            assert_all_valid(recording);
+            let longest = recording.valid_time_ns.as_ref().expect("replies").max;
+            assert!(longest >= PAUSE.as_nanos() as u64 / 2, "{longest}");
+            assert!(
+                !warns_of(recording, "concurrent streams"),
+                "{:?}",
+                recording.warnings
+            );
+        });
+    }
+}
+
+/// The requests that wait time out, like those on any server that does not answer.
+#[test]
+fn a_service_that_never_allows_a_stream_answers_nothing() {
+    let server = ScriptedServer::start(|stream, _| {
+        if let Some(mut peer) = Peer::greet(stream, &[(MAX_CONCURRENT_STREAMS, 0)]) {
+            while peer.next().is_some() {}
+        }
+    });
+    let mut load = job(server.port, Protocol::Http2, (2, 3), expecting(get("/"), HELLO));
+    load.timeout_ns = 50_000_000;
+    let mut open = load.clone();
+    open.load = Load::Open {
+        arrival: prony_load::Arrival {
+            profile: prony_load::Profile::Constant {
+                rate: prony_load::Rate::per_second(100.0).expect("a rate"),
+            },
+            spacing: prony_load::Spacing::Even,
+        },
+        connections: 2,
+        in_flight: 3,
+        backlog: 1_000_000,
+        members: None,
+    };
+    let mut users = load.clone();
+    users.load = Load::Users {
+        arrival: prony_load::Arrival {
+            profile: prony_load::Profile::Constant {
+                rate: prony_load::Rate::per_second(100.0).expect("a rate"),
+            },
+            spacing: prony_load::Spacing::Even,
+        },
+        requests_per_user: 2,
+        think_ns: 0,
+        max_users: 100,
+    };
+    for load in [load, open, users] {
+        on_each_transport(&load, |recording| {
+            assert!(recording.outcomes.timeout > 0, "{:?}", recording.outcomes);
+            assert_eq!((recording.requests.sent, recording.requests.valid), (0, 0));
+            assert!(
+                warns_of(recording, "MAX_CONCURRENT_STREAMS"),
+                "{:?}",
+                recording.warnings
+            );
+        });
+    }
 }
 
 /// The case of a service that is not ready for more yet.

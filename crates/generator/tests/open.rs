@@ -67,8 +67,8 @@ fn a_ramp_and_its_hold_offer_what_the_profile_holds(transport: TransportChoice) 
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     let profile = Profile::Ramp {
-        from: per_second(100.0),
-        to: per_second(1_000.0),
+        from: per_second(100.0).into(),
+        to: per_second(1_000.0).into(),
         over_ns: 400 * MS,
     };
     let arrival = Arrival {
@@ -437,7 +437,7 @@ fn stages_follow_each_other(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     let stage = |rate: f64, ms: u64| prony_load::ArrivalStage {
-        rate: per_second(rate),
+        rate: per_second(rate).into(),
         for_ns: ms * MS,
     };
     let profile = Profile::Stages {

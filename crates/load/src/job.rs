@@ -146,6 +146,20 @@ pub struct Target {
 }
 
 impl Target {
+    /// Scheme and authority, as in `http://localhost:8080`.
+    pub fn origin(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+
+    /// Name or address, and port, that connections are made to.
+    pub fn peer(&self) -> (&str, u16) {
+        match &self.connect.proxy {
+            Some(proxy) => (&proxy.host, proxy.port),
+            None => (&self.host, self.port),
+        }
+    }
+
     /// The value of `Authorization` that this request needs in addition to its own headers.
     pub fn authorization(&self, request: &Request) -> Option<String> {
         let credentials = self.credentials.as_ref()?;
@@ -183,9 +197,11 @@ impl Credentials {
 }
 
 impl KnownSecrets {
-    /// Adds the password of a URL.
+    /// Adds the passwords of a URL and of a proxy.
     pub fn add_target(&mut self, target: &Target) {
-        if let Some(credentials) = &target.credentials {
+        let proxy = target.connect.proxy.as_ref();
+        let of_proxy = proxy.and_then(|proxy| proxy.credentials.as_ref());
+        for credentials in target.credentials.iter().chain(of_proxy) {
             self.add(&credentials.password);
             self.add(&credentials.token());
         }
@@ -239,6 +255,40 @@ pub struct ConnectOptions {
     /// Time limit for a connection attempt, ns; absent: the timeout of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_timeout_ns: Option<u64>,
+    /// The proxy that connections go through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+}
+
+/// A proxy of HTTP, which is connected to instead of the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proxy {
+    /// Name or address to connect to.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Name and password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(formatter, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(formatter, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl Proxy {
+    /// The value of `Proxy-Authorization`.
+    pub fn authorization(&self) -> Option<String> {
+        let credentials = self.credentials.as_ref()?;
+        Some(format!("Basic {}", credentials.token()))
+    }
 }
 
 impl ConnectOptions {
@@ -367,6 +417,49 @@ pub struct Limits {
     /// its method is safe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_retry: bool,
+    /// How many redirects a request may follow, within the origin of the target.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redirects: u8,
+    /// Whether each slot keeps the cookies that replies set, and sends them back; arriving users begin without any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cookies: bool,
+    /// What is offered to the peer over HTTP/2.
+    #[serde(default, skip_serializing_if = "Http2Offer::is_usual")]
+    pub http2: Http2Offer,
+}
+
+/// What a client of HTTP/2 offers to its peer: how much the peer may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http2Offer {
+    /// Flow-control window of each stream, bytes: `SETTINGS_INITIAL_WINDOW_SIZE`.
+    pub window: u32,
+    /// Flow-control window of each connection, bytes: at least 65,535, the one before any update.
+    pub connection_window: u32,
+    /// The largest frame, bytes: `SETTINGS_MAX_FRAME_SIZE`.
+    pub max_frame: u32,
+}
+
+impl Default for Http2Offer {
+    /// A generator must never hold a reply back, so its windows are practically unlimited; TCP buffers still apply.
+    fn default() -> Self {
+        Self {
+            window: 1 << 30,
+            connection_window: 1 << 30,
+            max_frame: 16_384,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(count: &u8) -> bool {
+    *count == 0
+}
+
+impl Http2Offer {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// When the warm-up ends.

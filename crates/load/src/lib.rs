@@ -21,7 +21,9 @@ mod request;
 pub mod secrets;
 mod workload;
 
-pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
+pub use arrival::{
+    Arrival, ArrivalStage, Profile, Rate, RateError, RateLevel, RateLevelError, Schedule, Spacing,
+};
 pub use bytes::Bytes;
 pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
@@ -32,8 +34,8 @@ pub use expect::{
     validate_schema,
 };
 pub use job::{
-    Check, ConnectOptions, Credentials, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol,
-    Target, Tls, TlsChoices, TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Credentials, Http2Offer, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations,
+    Protocol, Proxy, Target, Tls, TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};

@@ -56,7 +56,7 @@ pub enum Load {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
-    /// Connections at the start.
+    /// Connections at the start; 0: the first one is opened within the load.
     pub from: u32,
     /// Time until all connections are open, ns.
     pub over_ns: u64,

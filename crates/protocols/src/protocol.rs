@@ -256,7 +256,7 @@ pub trait Protocol: Sized {
     /// That moment is over.
     fn stop_listening(&mut self, _: &mut Self::WorkerState) {}
 
-    /// The number of concurrent requests that the peer allows, if it is less than requested.
+    /// The number of concurrent requests that the peer allows, if it is less than requested. 0: for now none; requests wait.
     fn stream_limit(&self) -> Option<u32> {
         None
     }

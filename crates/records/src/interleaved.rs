@@ -269,6 +269,7 @@ fn connections(windows: &[Recording]) -> Connections {
         established: fewest.unwrap_or(0),
         reconnects: windows.iter().map(|window| window.connections.reconnects).sum(),
         retried: windows.iter().map(|window| window.connections.retried).sum(),
+        redirects: windows.iter().map(|window| window.connections.redirects).sum(),
     }
 }
 
@@ -383,6 +384,7 @@ mod tests {
                 established: 4,
                 reconnects: 1,
                 retried: 2,
+                redirects: 0,
             },
             generator: Generator {
                 threads: 1,

@@ -3,6 +3,10 @@
 //! The words are split here and not by a crate such as `shlex`, because browsers quote with `$'…'` as soon as a request contains
 //! a quote, a control character or a letter beyond ASCII, and those crates split only what POSIX defines.
 
+use super::form::{FormError, FormField};
+use crate::target::with_scheme;
+use prony_load::Protocol;
+
 /// The request of a `curl` command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CurlRequest {
@@ -14,10 +18,14 @@ pub struct CurlRequest {
     pub headers: Vec<String>,
     /// The body, if given.
     pub body: Option<String>,
+    /// The fields of a multipart form, if given.
+    pub form: Vec<FormField>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// Whether HTTP/2 is requested.
-    pub http2: bool,
+    /// The requested version of HTTP, if one is.
+    pub protocol: Option<Protocol>,
+    /// Whether redirects are followed.
+    pub follow: bool,
     /// Whether compressed replies are requested.
     pub compressed: bool,
 }
@@ -25,10 +33,10 @@ pub struct CurlRequest {
 impl CurlRequest {
     /// The method to send: the given one, else POST if there is a body, else GET.
     pub fn method(&self) -> &str {
-        match (&self.method, &self.body) {
-            (Some(method), _) => method,
-            (None, Some(_)) => "POST",
-            (None, None) => "GET",
+        match &self.method {
+            Some(method) => method,
+            None if self.body.is_some() || !self.form.is_empty() => "POST",
+            None => "GET",
         }
     }
 }
@@ -52,21 +60,22 @@ pub enum CurlError {
         "there are two URLs in it, `{0}` and `{1}`: to send to several, put them in a file and give --urls FILE"
     )]
     TwoUrls(String, String),
+    /// A field of a form that cannot be used.
+    #[error("`-F {0}`: {1}")]
+    Form(String, FormError),
+    /// A form together with other data.
+    #[error("it has both a form (`-F`) and other data (`-d`): leave one of them out")]
+    FormAndData,
     /// A switch without its value.
     #[error("`{0}` has no value")]
     NoValue(String),
-    /// A switch that follows redirects.
-    #[error(
-        "`{0}` of curl follows redirects, which prony does not: leave it out, and give the URL where they end"
-    )]
-    Redirects(String),
     /// A switch that would change the request in an unsupported way.
     #[error("`{0}` of curl is not supported: leave it out, and use the matching option of `prony load`")]
     Unknown(String),
 }
 
 /// Switches of curl without a value that do not affect the request.
-const IGNORED: [&str; 12] = [
+const IGNORED: [&str; 11] = [
     "-s",
     "--silent",
     "-S",
@@ -78,7 +87,6 @@ const IGNORED: [&str; 12] = [
     "-f",
     "--fail",
     "-#",
-    "--http1.1",
 ];
 /// Switches of curl with a value that do not affect the request.
 const IGNORED_WITH_VALUE: [&str; 8] = [
@@ -124,7 +132,7 @@ fn apart(word: &str) -> (String, Option<String>) {
             None => (word.to_owned(), None),
         };
     }
-    let takes_value = ["-X", "-H", "-d", "-u", "-A", "-e", "-b", "-o", "-w", "-m"];
+    let takes_value = ["-X", "-H", "-d", "-F", "-u", "-A", "-e", "-b", "-o", "-w", "-m"];
     match word.char_indices().nth(2) {
         Some((at, _)) if takes_value.contains(&&word[..at]) => {
             (word[..at].to_owned(), Some(word[at..].to_owned()))
@@ -145,11 +153,7 @@ impl CurlParser {
         if !self.request.url.is_empty() {
             return Err(CurlError::TwoUrls(self.request.url.clone(), url));
         }
-        self.request.url = if url.contains("://") {
-            url
-        } else {
-            format!("http://{url}")
-        };
+        self.request.url = with_scheme(&url).into_owned();
         Ok(())
     }
 
@@ -179,17 +183,23 @@ impl CurlParser {
                     request.headers.push(header.to_owned());
                 }
             }
+            "-F" | "--form" => {
+                let field = value()?;
+                let parsed = field.parse();
+                request
+                    .form
+                    .push(parsed.map_err(|error| CurlError::Form(field, error))?);
+            }
             "-G" | "--get" => self.as_query = true,
             "--url" => {
                 let url = value()?;
                 self.url(url)?;
             }
             "-k" | "--insecure" => request.insecure = true,
-            "--http2" | "--http2-prior-knowledge" => request.http2 = true,
+            "--http2" | "--http2-prior-knowledge" => request.protocol = Some(Protocol::Http2),
+            "--http1.1" => request.protocol = Some(Protocol::Http1),
             "--compressed" => request.compressed = true,
-            "-L" | "--location" | "--location-trusted" => {
-                return Err(CurlError::Redirects(switch.to_owned()));
-            }
+            "-L" | "--location" | "--location-trusted" => request.follow = true,
             ignored if IGNORED.contains(&ignored) => {}
             ignored if IGNORED_WITH_VALUE.contains(&ignored) => {
                 value()?;
@@ -202,6 +212,9 @@ impl CurlParser {
     fn finish(mut self) -> Result<CurlRequest, CurlError> {
         if self.request.url.is_empty() {
             return Err(CurlError::NoUrl);
+        }
+        if !self.data.is_empty() && !self.request.form.is_empty() {
+            return Err(CurlError::FormAndData);
         }
         if self.data.is_empty() {
             return Ok(self.request);
@@ -320,7 +333,7 @@ mod tests {
             ("https://h.example/api?a=1", "PUT")
         );
         assert_eq!(request.body.as_deref(), Some("{\"a\":\"it's!\"}"));
-        assert!(request.insecure && request.compressed && !request.http2);
+        assert!(request.insecure && request.compressed && request.protocol.is_none());
         assert_eq!(request.headers[0], "Accept: */*");
         assert!(request.headers[1].ends_with("x-www-form-urlencoded"));
     }
@@ -332,6 +345,12 @@ mod tests {
         assert_eq!(post.body.as_deref(), Some("a=1&b=\"2\""));
         let get = parse("curl -G http://h/a?x=0 -da=1").expect("good");
         assert_eq!((get.url.as_str(), get.method()), ("http://h/a?x=0&a=1", "GET"));
+        let form = parse("curl -Fa=b -F 'c=@d.txt;type=x/y' h").expect("good");
+        assert_eq!((form.method(), form.form.len()), ("POST", 2));
+        assert!(parse("curl -L h").expect("good").follow && !parse("curl h").expect("good").follow);
+        let protocol = |line| parse(line).expect("good").protocol;
+        assert_eq!(protocol("curl --http2 h"), Some(Protocol::Http2));
+        assert_eq!(protocol("curl --http1.1 h"), Some(Protocol::Http1));
         let json = parse("curl --json={} -XPATCH http://h").expect("good");
         assert_eq!((json.method(), json.headers.len()), ("PATCH", 2));
     }
@@ -345,10 +364,9 @@ mod tests {
             ("curl 'http://h", "quote"),
             ("curl http://h http://i", "two URLs"),
             ("curl http://h -H", "no value"),
-            ("curl http://h -F a=b", "`-F`"),
+            ("curl http://h -F a", "NAME=VALUE"),
+            ("curl http://h -F a=b -d c", "both a form"),
             ("curl http://h -d @file", "not supported"),
-            ("curl -L http://h", "`-L` of curl follows redirects"),
-            ("curl http://h --location", "give the URL where they end"),
         ] {
             let error = parse(line).expect_err(line).to_string();
             assert!(error.contains(part), "{error}");

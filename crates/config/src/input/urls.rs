@@ -67,7 +67,8 @@ fn parse_line(text: &str, line: usize) -> Result<UrlLine, UrlsError> {
         (1, first, rest)
     };
     let (url, body) = next_word(rest);
-    let is_url = url.starts_with('/') || url.contains("://");
+    // A host alone would be a word like any other.
+    let is_url = url.contains(['/', ':']);
     if method.is_empty()
         || !method
             .bytes()
@@ -106,6 +107,11 @@ mod tests {
         );
         assert_eq!((second.weight, second.url.as_str()), (3, "/b"));
         assert_eq!(second.body.as_deref(), Some("{\"a\": 1}"));
+        let [line] = parse("GET localhost:8080/a")
+            .expect("good")
+            .try_into()
+            .expect("one");
+        assert_eq!(line.url, "localhost:8080/a");
     }
 
     #[test]

@@ -164,10 +164,24 @@ impl Recorder {
         self.epoch
     }
 
+    /// Called when a slot of a closed load has waited until `now` because the peer allowed no request: it was occupied.
+    pub(crate) fn record_hold(&mut self, since: u64, now: u64) {
+        if self.window_open {
+            self.tally.window.in_flight_ns += now.saturating_sub(since.max(self.begin));
+        }
+    }
+
     /// Called when a request is sent again because its connection ended while it was on its way.
     pub(crate) fn record_retry(&mut self, epoch: Epoch) {
         if self.samples(epoch) {
             self.tally.retried += 1;
+        }
+    }
+
+    /// Called when a request follows a redirect.
+    pub(crate) fn record_redirect(&mut self, epoch: Epoch) {
+        if self.samples(epoch) {
+            self.tally.redirects += 1;
         }
     }
 

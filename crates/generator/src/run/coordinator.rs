@@ -165,8 +165,12 @@ impl Coordinator<'_> {
         if self.ready.len() < self.run.threads.len() {
             return Ok(());
         }
-        let is_users = matches!(self.job.load, Load::Users { .. });
-        if !is_users && self.ready.iter().all(|&open| open == 0) {
+        let begins_empty = match self.job.load {
+            Load::Users { .. } => true,
+            Load::Closed { growth, .. } => growth.is_some_and(|growth| growth.from == 0),
+            Load::Open { .. } => false,
+        };
+        if !begins_empty && self.ready.iter().all(|&open| open == 0) {
             return Err(EngineError::Unreachable {
                 address: self.run.resolved.route.peers[0].to_string(),
                 reason: error.unwrap_or_else(|| "no reason given".to_owned()),

@@ -183,14 +183,16 @@ fn check_limits(job: &Job) -> Result<(), EngineError> {
             connections,
             growth: Some(growth),
             ..
-        } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
-            "a load that grows from {} to {connections} connections: start with at least 1, and with no more than at \
-             the end",
+        } if growth.from > *connections => Err(EngineError::Job(format!(
+            "a load that grows from {} to {connections} connections: start with no more than at the end",
             growth.from
         ))),
         Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => refuse(
             "a load without stages, or with a stage of length 0: give at least one, with a length above 0",
         ),
+        Load::Open { arrival, .. } | Load::Users { arrival, .. } if arrival.profile.is_empty() => {
+            refuse("a load whose rate is always 0: give a rate above 0")
+        }
         Load::Users { .. } if job.limits.requests.is_some() => refuse(
             "a total number of requests for arriving users: each user has its own number of requests; give a duration",
         ),
@@ -219,6 +221,7 @@ fn start_on<T: Transport + 'static>(job: &Arc<Job>, resolved: ResolvedTarget) ->
         None => start_through::<PlainTcp, T>(job, resolved, &()),
         Some(tls) => {
             let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
+            let config = config.to(&job.target);
             start_through::<TlsLayer, T>(job, resolved, &config)
         }
     }

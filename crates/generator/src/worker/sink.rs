@@ -1,16 +1,19 @@
 //! Receives replies from a protocol, judges them, and records the outcome of each request.
 
 use super::channels::Sample;
-use super::slots::{BodyCheck, Ledger, Resend};
+use super::slots::{BodyCheck, Hop, Ledger, Redirection, Resend};
+use crate::cookies::CookieJar;
 use crate::partial_reply::{Budget, PartialReply, SHOWN};
 use crate::recorder::{Epoch, StreamEnd};
-use crate::workload::PreparedOperation;
+use crate::redirect::{self, RedirectMethod};
+use crate::workload::{CookieRequest, PreparedOperation, Redirects};
 use prony_load::events::IdStep;
 use prony_load::{CapturedValues, Memory, Mismatch, Reply};
 use prony_protocols::grpc::percent_decoded;
 use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use prony_protocols::request_values::Parameters;
 use prony_records::Outcome;
+use std::time::SystemTime;
 
 /// How often a request is sent again that the peer left unprocessed.
 const MOST_REFUSALS: u8 = 8;
@@ -31,6 +34,8 @@ pub(super) struct Sink<'a, P: Protocol> {
     pub(super) memories: &'a mut [Memory],
     /// The values captured by the sequence in each slot.
     pub(super) captured: &'a mut [CapturedValues],
+    /// The cookies of each slot; empty if none are kept.
+    pub(super) jars: &'a mut [CookieJar],
     pub(super) budget: &'a Budget,
     /// When the bytes were seen.
     pub(super) now: u64,
@@ -135,6 +140,81 @@ impl<P: Protocol> Sink<'_, P> {
         if !text.is_empty() {
             let text = percent_decoded(text);
             mismatch.got = format!("{} ({})", mismatch.got, prony_load::excerpt(&text));
+        }
+    }
+
+    /// Keeps the cookies that a reply sets.
+    #[cold]
+    fn keep_cookies(&mut self, number: u32, cookies: &CookieRequest<P>, head: &Head<'_>) {
+        let slot = self.ledger.slots.get(number);
+        let captured = self.captured.get(number as usize);
+        let mut path = Vec::new();
+        let redirects = &self.operations[usize::from(slot.operation)].redirects;
+        if let (Some(redirects), Some(_), Some(captured)) = (redirects, slot.hop, captured) {
+            path.extend_from_slice(captured.get(redirects.slot));
+        } else {
+            let values = self.parameters.values(slot.number).at_step(slot.step);
+            let values = values.with_captured(captured);
+            cookies
+                .path
+                .render(&mut path, |index, out| values.append(index, out));
+        }
+        for (name, value) in head.headers {
+            if name.eq_ignore_ascii_case(b"set-cookie") {
+                self.jars[number as usize].store(value, &path, cookies.is_secure, SystemTime::now());
+            }
+        }
+    }
+
+    /// Notes where a reply redirects its request. After as many redirects as allowed, it is a reply like any other.
+    #[cold]
+    fn redirect(&mut self, number: u32, redirects: &Redirects<P>, head: &Head<'_>) {
+        let slot = self.ledger.slots.get(number);
+        let count = slot.hop.map_or(0, |hop| hop.count);
+        let method = match slot.hop {
+            Some(Hop {
+                method: RedirectMethod::Get,
+                ..
+            }) => "GET",
+            _ => redirects.method.as_str(),
+        };
+        let (Some(next), true) = (RedirectMethod::after(head.status, method), count < redirects.most) else {
+            return;
+        };
+        let mut headers = head.headers.iter();
+        let Some((_, location)) = headers.find(|(name, _)| name.eq_ignore_ascii_case(b"location")) else {
+            return;
+        };
+        // Once it is a GET, it stays one.
+        let next = if method == "GET" && redirects.method != "GET" {
+            RedirectMethod::Get
+        } else {
+            next
+        };
+        let operation = slot.operation;
+        let captured = &mut self.captured[number as usize];
+        let mut base = Vec::new();
+        if count > 0 {
+            base.extend_from_slice(captured.get(redirects.slot));
+        } else {
+            let values = self.parameters.values(slot.number).at_step(slot.step);
+            let values = values.with_captured(Some(captured));
+            redirects
+                .path
+                .render(&mut base, |index, out| values.append(index, out));
+        }
+        slot.check = BodyCheck::Ignore;
+        match redirect::path_at(location, &redirects.origin, &base) {
+            Ok(path) => {
+                slot.redirect = Some(Redirection::Path(next));
+                captured.replace(redirects.slot, path.as_bytes());
+            }
+            Err(elsewhere) => {
+                slot.redirect = Some(Redirection::Elsewhere);
+                self.show(operation, || {
+                    Mismatch::new("redirect", "a location of the same origin (--follow)", elsewhere)
+                });
+            }
         }
     }
 
@@ -286,6 +366,18 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
             }
         }
         let operation = &self.operations[usize::from(slot.operation)];
+        if let Some(cookies) = &operation.cookies {
+            self.keep_cookies(token.0, cookies, &head);
+        }
+        if let Some(redirects) = &operation.redirects
+            && !operation.expectation.accepts_status(head.status)
+        {
+            self.redirect(token.0, redirects, &head);
+        }
+        let slot = self.ledger.slots.get(token.0);
+        if slot.redirect.is_some() {
+            return;
+        }
         match slot.check {
             BodyCheck::Ignore if !operation.expectation.accepts_status(head.status) => {
                 slot.check = BodyCheck::Keep;
@@ -377,9 +469,15 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     #[inline]
     fn end(&mut self, token: Token, end: End) {
         let slot = self.ledger.slots.get(token.0);
-        let (epoch, status) = (slot.epoch, slot.status);
+        let (epoch, status, redirect) = (slot.epoch, slot.status, slot.redirect);
+        if let Some(Redirection::Path(method)) = redirect {
+            return self.ledger.leave_to_redirect(token.0, method, self.now);
+        }
         self.ledger.recorder.status(epoch, status, end.grpc_status);
-        let outcome = self.verdict(token.0, end);
+        let outcome = match redirect {
+            None => self.verdict(token.0, end),
+            Some(_) => Outcome::Unexpected,
+        };
         self.ledger.end(token.0, outcome, true, self.now);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::partial_reply::{BodyLimit, PartialReply};
 use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
+use crate::redirect::RedirectMethod;
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
 use prony_protocols::protocol::Protocol;
@@ -33,6 +34,18 @@ pub(crate) struct ResendState {
     pub(crate) epoch: Epoch,
     pub(super) refusals: u8,
     pub(super) retried: bool,
+    pub(super) hop: Option<Hop>,
+}
+
+/// A request that follows a redirect.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hop {
+    pub(super) method: RedirectMethod,
+    /// How many redirects were followed.
+    pub(super) count: u8,
+    /// When the first request was sent, and from when on only the generator delayed it.
+    pub(super) sent: u64,
+    pub(super) ready: u64,
 }
 
 /// Why a request is sent again.
@@ -42,6 +55,8 @@ pub(super) enum Resend {
     Unprocessed,
     /// Its connection ended while it was on its way.
     Retry,
+    /// It was redirected.
+    Redirect,
 }
 
 /// Inserts a request so that the oldest comes first. Otherwise the same requests might end up last on one connection
@@ -58,7 +73,8 @@ pub(super) struct Slot {
     /// When it was due; in a closed load, when it was sent.
     pub(super) intended: u64,
     pub(super) sent: u64,
-    /// From when on only the generator delayed it, minus delays of the generator before that.
+    /// From when on only the generator delayed it, minus delays of the generator before that. In a free slot: when it became
+    /// free.
     pub(super) ready: u64,
     pub(super) first_byte: u64,
     /// Number of the request; it determines the values of its parameters.
@@ -80,6 +96,10 @@ pub(super) struct Slot {
     pub(super) refusals: u8,
     /// Whether it was sent again because its connection ended while it was on its way.
     pub(super) retried: bool,
+    /// Set if it follows a redirect.
+    pub(super) hop: Option<Hop>,
+    /// Where its reply redirects it, if it is followed or should be.
+    pub(super) redirect: Option<Redirection>,
     /// Why it is to be sent again, if it was just left without an outcome.
     pub(super) resend: Option<Resend>,
     pub(super) active: bool,
@@ -97,6 +117,35 @@ pub(super) struct Slot {
     pub(super) live: Option<Box<OpenStream>>,
     /// The next free slot of the connection.
     next_free: Option<u32>,
+}
+
+impl Slot {
+    /// A request starts in the slot.
+    #[inline]
+    pub(super) fn begin(&mut self, due: &DueRequest, resend: &ResendState, now: u64) {
+        (self.epoch, self.refusals, self.retried) = (resend.epoch, resend.refusals, resend.retried);
+        (self.hop, self.redirect) = (resend.hop, None);
+        (self.messages, self.bytes) = (0, 0);
+        self.intended = due.intended;
+        (self.sent, self.ready) = match resend.hop {
+            None => (now, now.saturating_sub(due.late)),
+            Some(hop) => (hop.sent, hop.ready),
+        };
+        self.number = due.number;
+        self.sequence_begin = due.sequence_begin;
+        self.operation = due.operation;
+        self.step = due.step;
+        self.had_valid_reply = false;
+    }
+}
+
+/// Where a reply redirects its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Redirection {
+    /// To the captured path.
+    Path(RedirectMethod),
+    /// To another origin, which is not followed.
+    Elsewhere,
 }
 
 /// How the body of a reply is handled.
@@ -357,14 +406,31 @@ impl Ledger {
                 slot.retried = true;
                 self.recorder.record_retry(slot.epoch);
             }
+            Resend::Redirect => self.recorder.record_redirect(slot.epoch),
         }
         slot.resend = Some(why);
         slot.had_valid_reply = false;
         self.leave(place, now);
     }
 
+    /// Leaves a request to be sent to where its reply redirects it.
+    pub(super) fn leave_to_redirect(&mut self, place: u32, method: RedirectMethod, now: u64) {
+        let slot = self.slots.get(place);
+        let (count, sent, ready) = slot
+            .hop
+            .map_or((0, slot.sent, slot.ready), |hop| (hop.count, hop.sent, hop.ready));
+        slot.hop = Some(Hop {
+            method,
+            count: count + 1,
+            sent,
+            ready,
+        });
+        self.leave_to_resend(place, Resend::Redirect, now);
+    }
+
     fn leave(&mut self, place: u32, now: u64) {
         self.slots.deactivate(place);
+        self.slots.get(place).ready = now;
         self.ended.push_back(place);
         self.last_end = now;
     }

@@ -34,9 +34,9 @@ pub enum Profile {
     /// Linear from one rate to another, then held.
     Ramp {
         /// Rate at the start, events per second.
-        from: Rate,
+        from: RateLevel,
         /// Rate at the end of the ramp and after it, events per second.
-        to: Rate,
+        to: RateLevel,
         /// Length of the ramp, ns.
         over_ns: u64,
     },
@@ -44,7 +44,7 @@ pub enum Profile {
     #[serde(alias = "staircase")]
     StepLoad {
         /// Rate of the first step, events per second.
-        from: Rate,
+        from: RateLevel,
         /// Increase per step, events per second.
         step: Rate,
         /// Length of a step, ns.
@@ -62,7 +62,7 @@ pub enum Profile {
 #[serde(deny_unknown_fields)]
 pub struct ArrivalStage {
     /// Events per second.
-    pub rate: Rate,
+    pub rate: RateLevel,
     /// How long the stage lasts, ns.
     pub for_ns: u64,
 }
@@ -81,7 +81,17 @@ pub enum Spacing {
 const NS: f64 = 1e9;
 
 impl Profile {
-    /// Λ⁻¹: the time in seconds at which `events` events are due.
+    /// Whether no event is ever due.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Constant { .. } | Self::StepLoad { .. } => false,
+            Self::Ramp { from, to, .. } => from.is_zero() && to.is_zero(),
+            Self::Stages { stages } => stages.iter().all(|stage| stage.rate.is_zero()),
+        }
+    }
+
+    /// Λ⁻¹: the time in seconds at which `events` events are due. Where the rate is 0, nothing is due: the time is that at which
+    /// the rate is above 0 again, or infinite.
     fn time_of(&self, events: f64) -> f64 {
         match self {
             Self::Constant { rate } => events / rate.as_per_second(),
@@ -136,7 +146,7 @@ fn stages_time(stages: &[ArrivalStage], events: f64) -> f64 {
     let (mut left, mut time) = (events, 0.0);
     for (place, stage) in stages.iter().enumerate() {
         let (rate, length) = (stage.rate.as_per_second(), stage.for_ns as f64 / NS);
-        if place + 1 == stages.len() || left < rate * length {
+        if rate > 0.0 && (place + 1 == stages.len() || left < rate * length) {
             return time + left / rate;
         }
         left -= rate * length;
@@ -146,18 +156,25 @@ fn stages_time(stages: &[ArrivalStage], events: f64) -> f64 {
 }
 
 /// Solves `from·t + (to − from)·t²/(2·over) = events` on the ramp; after it, the rate stays at `to`.
-fn ramp_time(from: Rate, to: Rate, over: f64, events: f64) -> f64 {
+fn ramp_time(from: RateLevel, to: RateLevel, over: f64, events: f64) -> f64 {
     let (low, high) = (from.as_per_second(), to.as_per_second());
     let on_ramp = f64::midpoint(low, high) * over;
     if events >= on_ramp {
-        return over + (events - on_ramp) / high;
+        return if high > 0.0 {
+            over + (events - on_ramp) / high
+        } else {
+            f64::INFINITY
+        };
+    }
+    if events <= 0.0 {
+        return 0.0;
     }
     // The form 2c / (b + √(b² + 4ac)) of the root keeps its precision where the ramp is almost flat.
     let slope = (high - low) / over;
     2.0 * events / (low + (low * low + 2.0 * slope * events).max(0.0).sqrt())
 }
 
-fn step_load_time(from: Rate, step: Rate, every: f64, events: f64) -> f64 {
+fn step_load_time(from: RateLevel, step: Rate, every: f64, events: f64) -> f64 {
     let (first, rise) = (from.as_per_second(), step.as_per_second());
     // n full steps hold every·(n·first + rise·n(n−1)/2) events; solve for n, then walk inside the next step.
     let half = rise / 2.0;
@@ -270,6 +287,58 @@ impl Rate {
     /// The time between two evenly spaced events.
     pub fn interval(self) -> Duration {
         Duration::from_secs_f64(1.0 / self.0)
+    }
+}
+
+/// Events per second at one place of a profile: finite, and 0 where no event is due.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct RateLevel(f64);
+
+/// A number that is not a rate, nor 0.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("{0} is not a rate: give a number of events per second, 0 or more")]
+pub struct RateLevelError(f64);
+
+impl RateLevel {
+    /// The rate in events per second.
+    pub const fn as_per_second(self) -> f64 {
+        self.0
+    }
+
+    /// Whether no event is due.
+    pub const fn is_zero(self) -> bool {
+        self.0 <= 0.0
+    }
+}
+
+impl From<Rate> for RateLevel {
+    fn from(rate: Rate) -> Self {
+        Self(rate.0)
+    }
+}
+
+impl TryFrom<f64> for RateLevel {
+    type Error = RateLevelError;
+
+    fn try_from(value: f64) -> Result<Self, RateLevelError> {
+        if value.is_finite() && value >= 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(RateLevelError(value))
+        }
+    }
+}
+
+impl From<RateLevel> for f64 {
+    fn from(rate: RateLevel) -> Self {
+        rate.0
+    }
+}
+
+impl fmt::Display for RateLevel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/s", self.0)
     }
 }
 

@@ -5,6 +5,10 @@ fn rate(per_second: f64) -> Rate {
     Rate::per_second(per_second).expect("a rate")
 }
 
+fn level(per_second: f64) -> RateLevel {
+    per_second.try_into().expect("a rate")
+}
+
 fn even(profile: Profile) -> Schedule {
     Schedule::new(
         &Arrival {
@@ -61,7 +65,7 @@ fn a_process_does_not_depend_on_the_threads() {
 #[test]
 fn stages_have_their_own_rates_and_the_last_is_held() {
     let stage = |per_second: f64, seconds: u64| ArrivalStage {
-        rate: rate(per_second),
+        rate: level(per_second),
         for_ns: seconds * 1_000_000_000,
     };
     let profile = Profile::Stages {
@@ -79,11 +83,57 @@ fn stages_have_their_own_rates_and_the_last_is_held() {
 }
 
 #[test]
+fn nothing_is_due_while_the_rate_is_zero() {
+    let second = 1_000_000_000;
+    let stages = |rates: &[f64]| Profile::Stages {
+        stages: rates
+            .iter()
+            .map(|&rate| ArrivalStage {
+                rate: level(rate),
+                for_ns: second,
+            })
+            .collect(),
+    };
+    let times = |profile| -> Vec<u64> {
+        even(profile)
+            .take_while(|&ns| ns < 100 * second)
+            .take(10)
+            .collect()
+    };
+    assert_eq!(
+        times(stages(&[0.0, 2.0, 0.0, 1.0, 0.0])),
+        [second, second * 3 / 2, 3 * second]
+    );
+    assert!(times(stages(&[0.0, 0.0])).is_empty());
+    let ramp = |from, to| Profile::Ramp {
+        from: level(from),
+        to: level(to),
+        over_ns: 2 * second,
+    };
+    // The integral of 2·t is t²: event k is due at √k.
+    let up = times(ramp(0.0, 4.0));
+    assert_eq!((up[0], up[1], up[4], up.len()), (0, second, 2 * second, 10));
+    let down = times(ramp(4.0, 0.0));
+    assert_eq!((down[0], down[3], down.len()), (0, second, 4));
+    assert!(ramp(0.0, 0.0).is_empty() && !ramp(0.0, 1.0).is_empty());
+    assert!(stages(&[0.0]).is_empty() && !stages(&[0.0, 1.0]).is_empty());
+    let steps = times(Profile::StepLoad {
+        from: level(0.0),
+        step: rate(2.0),
+        every_ns: second,
+    });
+    assert_eq!(steps[..3], [second, second * 3 / 2, 2 * second]);
+    for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(RateLevel::try_from(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_ramp_holds_its_last_rate() {
     // 10/s to 100/s over 30 s holds 55 × 30 = 1,650 events, then 100/s for 60 s: 6,000.
     let within = even(Profile::Ramp {
-        from: rate(10.0),
-        to: rate(100.0),
+        from: level(10.0),
+        to: level(100.0),
         over_ns: 30_000_000_000,
     })
     .take_while(|&ns| ns < 90_000_000_000)
@@ -94,7 +144,7 @@ fn a_ramp_holds_its_last_rate() {
 #[test]
 fn a_staircase_rises_each_step() {
     let times: Vec<u64> = even(Profile::StepLoad {
-        from: rate(10.0),
+        from: level(10.0),
         step: rate(10.0),
         every_ns: 1_000_000_000,
     })
@@ -142,10 +192,10 @@ proptest! {
         let ns = (seconds * NS) as u64;
         let profile = match kind {
             0 => Profile::Constant { rate: rate(first) },
-            1 => Profile::Ramp { from: rate(first), to: rate(second), over_ns: ns },
-            2 => Profile::StepLoad { from: rate(first), step: rate(second), every_ns: ns },
+            1 => Profile::Ramp { from: level(first), to: level(second), over_ns: ns },
+            2 => Profile::StepLoad { from: level(first), step: rate(second), every_ns: ns },
             _ => Profile::Stages {
-                stages: [first, second].map(|one| ArrivalStage { rate: rate(one), for_ns: ns }).to_vec(),
+                stages: [first, second].map(|one| ArrivalStage { rate: rate(one).into(), for_ns: ns }).to_vec(),
             },
         };
         let spacing = if poisson { Spacing::Poisson } else { Spacing::Even };

@@ -8,7 +8,7 @@ mod workers;
 use self::warnings::{LoadKind, WarningInputs};
 use crate::part::{AddressPart, LowestThreadValue, Part, ThreadPart};
 use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
-use prony_load::{Header, Job, Load, Protocol};
+use prony_load::{Header, Job, Load, Protocol, Proxy};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
     Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA,
@@ -29,6 +29,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
     let mut recording = Recording {
         schema: SCHEMA,
         target: job.target.url.clone(),
+        proxy: job.target.connect.proxy.as_ref().map(Proxy::to_string),
         protocol: protocol_name(job.protocol).to_owned(),
         load: serde_json::to_value(&job.load).expect("invariant: a load is plain data"),
         duration_s,
@@ -224,6 +225,7 @@ fn connections(job: &Job, part: &Part) -> Connections {
         established: established.sum(),
         reconnects: part.totals.reconnects,
         retried: part.tally.retried,
+        redirects: part.tally.redirects,
     }
 }
 

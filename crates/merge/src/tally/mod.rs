@@ -94,6 +94,9 @@ pub struct Tally {
     pub arrivals: u64,
     /// Requests that were sent again because their idle connection closed while they were sent.
     pub retried: u64,
+    /// Redirects that were followed.
+    #[serde(default)]
+    pub redirects: u64,
 }
 
 /// Times that only exist in a load with intended times.
@@ -150,6 +153,7 @@ impl Tally {
             window: WindowCounts::default(),
             arrivals: 0,
             retried: 0,
+            redirects: 0,
         }
     }
 
@@ -190,6 +194,7 @@ impl Tally {
         self.window.merge(&other.window);
         self.arrivals += other.arrivals;
         self.retried += other.retried;
+        self.redirects += other.redirects;
     }
 
     /// Resets all counts, but keeps the memory.
@@ -221,6 +226,7 @@ impl Tally {
         self.window = WindowCounts::default();
         self.arrivals = 0;
         self.retried = 0;
+        self.redirects = 0;
     }
 }
 

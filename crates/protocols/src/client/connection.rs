@@ -70,6 +70,35 @@ impl std::fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn open(client: &Client, deadline: Instant) -> Result<Self, ClientError> {
+        let mut connection = Self::begin(client, deadline)?;
+        connection.complete_handshake(deadline)?;
+        loop {
+            connection.flush(Delivery::Whole, deadline)?;
+            match &connection.end {
+                Some(EndOfConnection::Closed) => return Err(ClientError::Closed),
+                Some(EndOfConnection::Broken(reason)) => return Err(ClientError::Malformed(reason.clone())),
+                None if connection.state.is_ready() => return Ok(connection),
+                None => connection.read_more(deadline)?,
+            }
+        }
+    }
+
+    /// Finds out which protocol the TLS handshake selects. What follows the handshake has no meaning here: a service of HTTP/2 may
+    /// send its SETTINGS at once.
+    pub(super) fn negotiate(client: &Client, deadline: Instant) -> Result<Protocol, ClientError> {
+        let mut connection = Self::begin(client, deadline)?;
+        let result = connection.complete_handshake(deadline);
+        if !connection.is_established() {
+            result?;
+        }
+        Ok(match connection.tls.as_ref().and_then(|tls| tls.agreed()) {
+            Some(b"h2") => Protocol::Http2,
+            _ => Protocol::Http1,
+        })
+    }
+
+    /// Connects a socket.
+    fn begin(client: &Client, deadline: Instant) -> Result<Self, ClientError> {
         let socket = Socket::connect(&client.target, deadline)?;
         let tls = client
             .tls
@@ -80,7 +109,7 @@ impl Connection {
         // The service may send data before the TLS handshake is complete here. The preface is queued first, so that any answer follows it.
         let mut queued = Vec::new();
         let state = ProtocolState::open(client.protocol, &mut queued);
-        let mut connection = Self {
+        Ok(Self {
             socket,
             tls: tls.map(Box::new),
             state,
@@ -95,17 +124,7 @@ impl Connection {
             end: None,
             buffer: vec![0; BUFFER],
             plain: Vec::new(),
-        };
-        connection.complete_handshake(deadline)?;
-        loop {
-            connection.flush(Delivery::Whole, deadline)?;
-            match &connection.end {
-                Some(EndOfConnection::Closed) => return Err(ClientError::Closed),
-                Some(EndOfConnection::Broken(reason)) => return Err(ClientError::Malformed(reason.clone())),
-                None if connection.state.is_ready() => return Ok(connection),
-                None => connection.read_more(deadline)?,
-            }
-        }
+        })
     }
 
     /// Completes the TLS handshake, if there is one.
@@ -133,6 +152,11 @@ impl Connection {
                 None => self.read_more(deadline).map_err(late)?,
             }
         }
+    }
+
+    /// The version of TLS and its cipher suite; `None` without TLS.
+    pub fn tls_parameters(&self) -> Option<(String, String)> {
+        self.tls.as_ref()?.parameters()
     }
 
     fn is_established(&self) -> bool {

@@ -56,8 +56,22 @@ impl Client {
         Ok(Self {
             target: target.clone(),
             protocol,
-            tls,
+            tls: tls.map(|config| config.to(target)),
         })
+    }
+
+    /// Finds out on one connection whether a service prefers HTTP/2 or HTTP/1.1 (ALPN). Without TLS, it is HTTP/1.1.
+    pub fn negotiate(target: &Target, deadline: Instant) -> Result<Protocol, ClientError> {
+        let Some(tls) = &target.tls else {
+            return Ok(Protocol::Http1);
+        };
+        let config = TlsConfig::negotiated(tls).map_err(|error| ClientError::Unreachable(error.0))?;
+        let client = Self {
+            target: target.clone(),
+            protocol: Protocol::Http1,
+            tls: Some(config.to(target)),
+        };
+        Connection::negotiate(&client, deadline)
     }
 
     /// The protocol of all connections.

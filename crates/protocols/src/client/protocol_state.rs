@@ -45,11 +45,11 @@ impl ProtocolState {
                 Self::Http1(Box::new(Http1::new(&mut shared, PIPELINED)), Box::new(shared))
             }
             Protocol::Http2 => {
-                http2::write_preface(out);
+                http2::write_preface(prony_load::Http2Offer::default(), out);
                 Self::Http2(Box::new(Http2::new(&mut shared, STREAMS)), shared)
             }
             Protocol::Grpc => {
-                http2::write_preface(out);
+                http2::write_preface(prony_load::Http2Offer::default(), out);
                 Self::Grpc(Box::new(Grpc::new(&mut shared, STREAMS)), shared)
             }
             Protocol::WebSocket => Self::WebSocket(Box::default()),
@@ -58,7 +58,8 @@ impl ProtocolState {
 
     /// Whether requests may be started. Also true if the connection is closing, so that nothing waits for it.
     pub(super) fn is_ready(&self) -> bool {
-        with_protocol!(self, state, _shared => state.is_ready() || state.is_closing(), _frames => true)
+        with_protocol!(self, state, _shared => (state.is_ready() && state.free_slots() > 0) || state.is_closing(),
+            _frames => true)
     }
 
     /// Whether a request may be started now.

@@ -87,8 +87,9 @@ impl Socket {
 fn addresses(target: &Target) -> io::Result<Vec<SocketAddr>> {
     let given = &target.connect.addresses;
     if given.is_empty() {
-        let host = target.host.trim_start_matches('[').trim_end_matches(']');
-        return Ok((host, target.port).to_socket_addrs()?.collect());
+        let (host, port) = target.peer();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        return Ok((host, port).to_socket_addrs()?.collect());
     }
     let with_port = |ip: &std::net::IpAddr| SocketAddr::new(*ip, target.port);
     Ok(given.iter().map(with_port).collect())

@@ -3,7 +3,7 @@
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, ReservedHeaders};
 use crate::request_values::Values;
-use prony_load::{Body, GeneratedBody, Header, Part, Request, Target, Template};
+use prony_load::{Body, GeneratedBody, Header, Part, Proxy, Request, Target, Template};
 use std::io::Write as _;
 
 /// How the body of an HTTP/1.1 request is framed.
@@ -62,8 +62,19 @@ impl Http1Request {
         let mut front = RequestParts::default();
         front.text(&request.method);
         front.text(" ");
+        // A proxy learns from the request where to send it (RFC 9112, section 3.2.2).
+        let proxy = target.connect.proxy.as_ref().filter(|_| target.tls.is_none());
+        if proxy.is_some() {
+            front.text("http://");
+            front.text(&target.authority);
+        }
         front.template(&request.path);
         front.text(" HTTP/1.1\r\n");
+        if let Some(value) = proxy.and_then(Proxy::authorization) {
+            front.text("Proxy-Authorization: ");
+            front.text(&value);
+            front.text("\r\n");
+        }
         if !request
             .headers
             .iter()

@@ -6,17 +6,15 @@ use super::hpack::Encoder;
 use super::streams::Streams;
 use super::{Http2Request, Semantics};
 use crate::protocol::{Call, PrepareError, Protocol, ProtocolError, ReplySink, Token};
-use prony_load::{Request, Target};
-
-/// Flow-control window that this side offers per stream and per connection, bytes. A generator must never hold a reply
-/// back, so the window is practically unlimited; TCP buffers still apply.
-pub(super) const OUR_WINDOW: u32 = 1 << 30;
+use prony_load::{Http2Offer, Limits, Request, Target};
 
 /// State shared by the HTTP/2 connections of one worker.
 #[derive(Debug, Default)]
 pub struct Http2WorkerState {
     /// Scratch space for the body of the request that is being started.
     pub(super) body: Vec<u8>,
+    /// What this side offers.
+    pub(super) offer: Http2Offer,
 }
 
 /// Limits that the service has set.
@@ -53,6 +51,8 @@ pub struct Connection<M: Semantics> {
     pub(super) encoder: Encoder,
     pub(super) blocks: Blocks,
     pub(super) peer: PeerSettings,
+    /// What this side offers.
+    pub(super) offer: Http2Offer,
     /// Whether the service's SETTINGS have arrived.
     pub(super) is_ready: bool,
     /// Whether no further streams can be opened, because of the service or because the identifiers are used up.
@@ -101,9 +101,17 @@ impl<M: Semantics> Protocol for Connection<M> {
         Http2WorkerState::default()
     }
 
-    fn new(_: &mut Http2WorkerState, depth: u32) -> Self {
+    fn shared_within(limits: &Limits) -> Http2WorkerState {
+        Http2WorkerState {
+            offer: limits.http2,
+            ..Http2WorkerState::default()
+        }
+    }
+
+    fn new(shared: &mut Http2WorkerState, depth: u32) -> Self {
         Self {
             depth,
+            offer: shared.offer,
             streams: Streams::new(depth),
             encoder: Encoder::default(),
             blocks: Blocks::new(),
@@ -115,7 +123,7 @@ impl<M: Semantics> Protocol for Connection<M> {
             is_ready: false,
             is_closing: false,
             send_window: i64::from(DEFAULT_WINDOW),
-            receive_window: i64::from(OUR_WINDOW),
+            receive_window: i64::from(shared.offer.connection_window),
             waiting: 0,
             partial: Vec::new(),
             passing: None,
@@ -126,13 +134,13 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     fn open(&mut self, _: &mut Http2WorkerState, _: &Http2Request, out: &mut Vec<u8>) {
-        write_preface(out);
+        write_preface(self.offer, out);
     }
 
     #[inline]
     fn is_ready(&self) -> bool {
-        // A service that allows no streams at first raises the limit later.
-        self.is_ready && self.peer.max_streams > 0
+        // A service that allows no streams at first raises the limit later: until then, requests wait.
+        self.is_ready
     }
 
     #[inline]
@@ -195,15 +203,24 @@ impl<M: Semantics> Protocol for Connection<M> {
 }
 
 /// The first bytes of a client (RFC 9113, section 3.4).
-pub(crate) fn write_preface(out: &mut Vec<u8>) {
+pub(crate) fn write_preface(offer: Http2Offer, out: &mut Vec<u8>) {
     out.extend_from_slice(frame::PREFACE);
     let settings = [
         (setting::ENABLE_PUSH, 0),
-        (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
+        (setting::INITIAL_WINDOW_SIZE, offer.window),
         (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
+        (setting::MAX_FRAME_SIZE, offer.max_frame),
     ];
-    frame::write_settings(&settings, out);
-    frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+    // A frame size that is the usual one is not worth a setting.
+    let count = if offer.max_frame == DEFAULT_MAX_FRAME_SIZE {
+        3
+    } else {
+        4
+    };
+    frame::write_settings(&settings[..count], out);
+    if offer.connection_window > DEFAULT_WINDOW {
+        frame::write_window_update(0, offer.connection_window - DEFAULT_WINDOW, out);
+    }
 }
 
 /// Whether a frame's header can be that of HTTP/1.1 text: then the service does not speak HTTP/2.

@@ -1,7 +1,7 @@
 //! Reads frames from the service, in pieces of any size.
 
 use super::Semantics;
-use super::connection::{Connection, DataInProgress, OUR_WINDOW, looks_like_text};
+use super::connection::{Connection, DataInProgress, looks_like_text};
 use super::control::ping;
 use super::frame::{self, FrameHeader, HEADER_LENGTH, Violation, flag, kind};
 use super::semantics::Rules;
@@ -99,7 +99,7 @@ impl<M: Semantics> Connection<M> {
                 "the first frame is not SETTINGS: the service does not speak HTTP/2"
             }));
         }
-        if header.length > frame::DEFAULT_MAX_FRAME_SIZE {
+        if header.length > self.offer.max_frame {
             return Err(Violation::size("a frame is longer than 16,384 bytes"));
         }
         let continues = header.kind == kind::CONTINUATION;
@@ -154,10 +154,11 @@ impl<M: Semantics> Connection<M> {
             return Err(Violation::flow("more DATA than the connection's window allows"));
         }
         // The window is replenished in few, large steps.
-        if self.receive_window < i64::from(OUR_WINDOW / 2) {
-            let spent = i64::from(OUR_WINDOW) - self.receive_window;
+        let (window, connection_window) = (self.offer.window, self.offer.connection_window);
+        if self.receive_window <= i64::from(connection_window / 2) {
+            let spent = i64::from(connection_window) - self.receive_window;
             frame::write_window_update(0, spent as u32, out);
-            self.receive_window = i64::from(OUR_WINDOW);
+            self.receive_window = i64::from(connection_window);
         }
         let ends_stream = header.has(flag::END_STREAM);
         if let Some(slot) = self.streams.find(header.stream) {
@@ -166,10 +167,10 @@ impl<M: Semantics> Connection<M> {
             if stream.receive_window < 0 {
                 return Err(Violation::flow("more DATA than the stream's window allows"));
             }
-            if stream.receive_window < i64::from(OUR_WINDOW / 2) && !ends_stream {
-                let spent = i64::from(OUR_WINDOW) - stream.receive_window;
+            if stream.receive_window <= i64::from(window / 2) && !ends_stream {
+                let spent = i64::from(window) - stream.receive_window;
                 frame::write_window_update(header.stream, spent as u32, out);
-                stream.receive_window = i64::from(OUR_WINDOW);
+                stream.receive_window = i64::from(window);
             }
             if stream.stage == ReplyState::Head {
                 let violation = Violation::protocol("DATA comes before the head of the reply");

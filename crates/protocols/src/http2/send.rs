@@ -1,6 +1,6 @@
 //! Sends requests as frames, as far as the service's windows allow.
 
-use super::connection::{Connection, OUR_WINDOW};
+use super::connection::Connection;
 use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind};
 use super::{Http2Request, Semantics};
 use crate::protocol::Call;
@@ -21,7 +21,7 @@ impl<M: Semantics> Connection<M> {
         stream.wants_headers = call.wants_headers;
         stream.reply = M::begin(prepared.is_head);
         stream.send_window = i64::from(self.peer.window);
-        stream.receive_window = i64::from(OUR_WINDOW);
+        stream.receive_window = i64::from(self.offer.window);
         let id = stream.id;
         self.is_closing |= !self.streams.can_open();
 

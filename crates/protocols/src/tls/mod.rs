@@ -6,14 +6,16 @@
 
 pub mod session;
 mod trust;
+mod tunnel;
 
-use prony_load::{Protocol, Tls, TlsVersion};
+use prony_load::{Protocol, Target, Tls, TlsVersion};
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, ClientConfig, Error, RootCertStore};
 use std::io;
 use std::sync::Arc;
 use trust::Trust;
+use tunnel::ConnectRequest;
 
 /// Number of services whose sessions are cached. Each configuration has one service; rustls keeps up to eight tickets
 /// for it.
@@ -31,6 +33,8 @@ pub struct TlsConfig {
     client: Arc<ClientConfig>,
     server_name: ServerName<'static>,
     wanted: RequiredAlpn,
+    /// Set if a proxy is in front of the service.
+    connect: Option<ConnectRequest>,
 }
 
 /// The protocol that the service must agree to.
@@ -41,12 +45,26 @@ impl TlsConfig {
     /// Trusts the given certificates, or the machine's own if there are none (`SSL_CERT_FILE` overrides them), unless
     /// any certificate is accepted.
     pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, TlsError> {
-        let trust = match &tls.cacert {
-            _ if tls.insecure => Trust::Any,
-            Some(pem) => Trust::Given(trust::authorities_of(pem)?),
-            None => Trust::Roots(trust::native_roots()?),
-        };
-        Self::with_trust(tls, protocol, trust)
+        Self::with_trust(tls, &[alpn_of(protocol)], trust_of(tls)?)
+    }
+
+    /// The same for a connection on which the service chooses between HTTP/2 and HTTP/1.1.
+    pub fn negotiated(tls: &Tls) -> Result<Self, TlsError> {
+        let both = [Protocol::Http2, Protocol::Http1].map(alpn_of);
+        Self::with_trust(tls, &both, trust_of(tls)?)
+    }
+
+    /// Connections to this target, which may be behind a proxy.
+    #[must_use]
+    pub fn to(self, target: &Target) -> Self {
+        Self {
+            connect: target
+                .connect
+                .proxy
+                .as_ref()
+                .map(|proxy| ConnectRequest::new(target, proxy)),
+            ..self
+        }
     }
 
     /// Trusts only these certificates, unless any certificate is accepted.
@@ -56,10 +74,10 @@ impl TlsConfig {
         } else {
             Trust::Roots(Arc::new(roots))
         };
-        Self::with_trust(tls, protocol, trust)
+        Self::with_trust(tls, &[alpn_of(protocol)], trust)
     }
 
-    fn with_trust(tls: &Tls, protocol: Protocol, trust: Trust) -> Result<Self, TlsError> {
+    fn with_trust(tls: &Tls, offered: &[&'static [u8]], trust: Trust) -> Result<Self, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let server_name = ServerName::try_from(tls.server_name.clone())
             .map_err(|_| TlsError(format!("`{}` is not a server name", tls.server_name)))?;
@@ -87,15 +105,12 @@ impl TlsConfig {
         } else {
             Resumption::in_memory_sessions(REMEMBERED_SERVICES)
         };
-        let (offered, wanted) = match protocol {
-            Protocol::Http1 | Protocol::WebSocket => (&b"http/1.1"[..], None),
-            Protocol::Http2 | Protocol::Grpc => (&b"h2"[..], Some(&b"h2"[..])),
-        };
-        client.alpn_protocols = vec![offered.to_vec()];
+        client.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
         Ok(Self {
             client: Arc::new(client),
             server_name,
-            wanted: RequiredAlpn(wanted),
+            wanted: RequiredAlpn((offered == [H2]).then_some(H2)),
+            connect: None,
         })
     }
 
@@ -112,6 +127,25 @@ impl TlsConfig {
     /// The protocol that the service must agree to.
     pub const fn wanted(&self) -> RequiredAlpn {
         self.wanted
+    }
+}
+
+fn trust_of(tls: &Tls) -> Result<Trust, TlsError> {
+    Ok(match &tls.cacert {
+        _ if tls.insecure => Trust::Any,
+        Some(pem) => Trust::Given(trust::authorities_of(pem)?),
+        None => Trust::Roots(trust::native_roots()?),
+    })
+}
+
+/// HTTP/2 in ALPN.
+const H2: &[u8] = b"h2";
+
+/// The name of a protocol in ALPN.
+const fn alpn_of(protocol: Protocol) -> &'static [u8] {
+    match protocol {
+        Protocol::Http1 | Protocol::WebSocket => b"http/1.1",
+        Protocol::Http2 | Protocol::Grpc => H2,
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Recording {
     pub schema: u32,
     /// The URL as the user wrote it.
     pub target: String,
+    /// Host and port of the proxy that the connections went through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
     /// Protocol of the load: `http1`, `http2`, `grpc` or `websocket`.
     pub protocol: String,
     /// The load, as the load crate serialises it: an object with `kind`.
@@ -333,6 +336,9 @@ pub struct Connections {
     /// Requests that were sent again because an idle connection closed while they were sent, before any byte of the reply.
     #[serde(default, skip_serializing_if = "is_none")]
     pub retried: u64,
+    /// Redirects that were followed.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub redirects: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

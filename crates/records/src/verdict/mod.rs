@@ -172,11 +172,17 @@ impl Recording {
             }
             _ if due == 0 => format!("no request was sent{because}"),
             _ => format!(
-                "none of {} requests was answered within {}",
+                "none of {} requests was answered within {}{}",
                 count(due),
                 self.timeout_ns
                     .filter(|_| outcomes.timeout > 0)
-                    .map_or_else(|| seconds(self.duration_s), |ns| seconds(ns as f64 / 1e9))
+                    .map_or_else(|| seconds(self.duration_s), |ns| seconds(ns as f64 / 1e9)),
+                // Where something was sent, connections were possible.
+                if self.requests.sent == 0 {
+                    because.as_str()
+                } else {
+                    ""
+                }
             ),
         }
     }
@@ -220,7 +226,7 @@ impl Recording {
     fn advice(&self) -> Option<&'static str> {
         Some(match worst(&self.outcomes) {
             Some((Outcome::Status, _)) => {
-                "Check the path. prony follows no redirects; other statuses need --expect-status."
+                "Check the path. Redirects need --follow; other statuses need --expect-status."
             }
             Some((Outcome::ConnectError, _)) => "Check that the server is running and that this is its port.",
             Some((Outcome::Timeout, _)) | None => {

@@ -4,6 +4,7 @@ use super::headers::HeaderError;
 use super::template::{PlaceholderTable, TemplateError};
 use prony_config::ConfigError;
 use prony_config::contract::{ProtoError, ReflectionError};
+use prony_config::input::form::{FormContent, FormField};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;
@@ -117,6 +118,16 @@ pub(crate) enum JobError {
     Data { path: String, source: TableError },
     #[error("--unix {0}: the path is not UTF-8")]
     UnixPath(String),
+    #[error(
+        "--proxy `{0}`: write it as http://[NAME:PASSWORD@]HOST:PORT, without a path; prony speaks no TLS to a proxy itself"
+    )]
+    Proxy(String),
+    #[error("{0} applies to HTTP/2, but this load uses {1}: add --http2, or remove it")]
+    OfHttp2(&'static str, &'static str),
+    #[error("--proxy carries {0} only within TLS: use https:// or wss:// in the URL")]
+    PlainProxy(&'static str),
+    #[error("-F writes `Content-Type` itself, with the boundary of its fields: remove that header")]
+    FormType,
     #[error("--feed {name}={path}: the file has no lines")]
     EmptyFeed { name: String, path: String },
     #[error(
@@ -171,6 +182,20 @@ pub(super) fn text_or_file(text: &str, places: &mut PlaceholderTable) -> Result<
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(places.template(text)?),
         Err(_) => Ok(Template::literal(bytes)),
+    }
+}
+
+/// The content of a field of a form. A text may have placeholders; a file is sent as it is.
+pub(super) fn form_content(field: &FormField, places: &mut PlaceholderTable) -> Result<Template, JobError> {
+    match &field.content {
+        FormContent::Text(text) => Ok(places.template(text)?),
+        FormContent::File(path) => {
+            let bytes = std::fs::read(path).map_err(|source| JobError::File {
+                path: path.clone(),
+                source,
+            })?;
+            Ok(Template::literal(bytes))
+        }
     }
 }
 

@@ -4,18 +4,19 @@ use super::args::{
     ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
 };
 use super::grpc;
-use super::input::{JobError, read, text_or_file};
+use super::input::{JobError, form_content, read, text_or_file};
 use super::llm;
 use super::request_input::{self, RequestInput, TypedBody, TypedRequest};
 use super::resolve;
 use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
+use prony_config::input::form::{self, FormField};
 use prony_config::target;
 use prony_load::secrets::mask_path;
 use prony_load::{
-    Arrival, Body, BodyRule, Check, Expectation, Header, Job, JsonRule, Limits, Load, Operation, Order,
-    PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
+    Arrival, Body, BodyRule, Check, Expectation, Header, Http2Offer, Job, JsonRule, Limits, Load, Operation,
+    Order, PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
 use prony_runner::secrets;
 use std::path::Path;
@@ -28,6 +29,12 @@ pub(crate) struct RequestPlan {
     pub(crate) workload: Workload,
     /// For a WebSocket, bytes.
     longest_message: Option<u64>,
+    /// What HTTP/2 offers to the server.
+    http2: Http2Offer,
+    /// How many redirects a request follows.
+    redirects: u8,
+    /// Whether cookies are kept.
+    cookies: bool,
     /// Members of a room, and the number of rooms if it is given.
     rooms: Option<(u32, Option<u32>)>,
 }
@@ -38,7 +45,8 @@ impl RequestPlan {
             url: url.to_owned(),
             requests: Vec::new(),
             insecure: false,
-            http2: false,
+            protocol: None,
+            redirects: 0,
         };
         Self::of(&one, args)
     }
@@ -55,11 +63,16 @@ impl RequestPlan {
         let (mut target, path) = target::parse(&asked.url, insecure)?;
         speak(&mut target, args)?;
         let mut places = places(args)?;
-        let protocol = match (args.grpc, args.http2 || asked.http2) {
-            (true, _) => Protocol::Grpc,
-            (_, true) => Protocol::Http2,
-            _ => Protocol::Http1,
+        let forced = if args.grpc {
+            Some(Protocol::Grpc)
+        } else if args.http1 {
+            Some(Protocol::Http1)
+        } else if args.http2 {
+            Some(Protocol::Http2)
+        } else {
+            asked.protocol
         };
+        let protocol = resolve::protocol(&target, forced, &args.reach)?;
         let workload = if args.grpc {
             Workload::of(grpc::operation(args, &target, &path, &mut places)?)
         } else if args.llm.llm {
@@ -77,6 +90,9 @@ impl RequestPlan {
                 ..workload
             },
             longest_message: None,
+            http2: args.reach.http2(),
+            redirects: args.follow.unwrap_or(asked.redirects),
+            cookies: args.cookies,
             rooms: None,
         })
     }
@@ -84,11 +100,15 @@ impl RequestPlan {
     fn of_web_socket(url: &str, insecure: bool, args: &RequestArgs) -> Result<Self, JobError> {
         let (mut target, path) = target::parse_web_socket(url, insecure)?;
         speak(&mut target, args)?;
+        resolve::protocol(&target, Some(Protocol::WebSocket), &args.reach)?;
         let mut places = places(args)?;
         let operation = websocket::operation(args, &path, &mut places)?;
         Ok(Self {
             target,
             protocol: Protocol::WebSocket,
+            http2: Http2Offer::default(),
+            redirects: 0,
+            cookies: false,
             longest_message: Some(websocket::longest(args, &operation, &places.parameters)),
             rooms: args
                 .web_socket
@@ -131,6 +151,9 @@ impl RequestPlan {
             seed: args.seed,
             limits: Limits {
                 longest_message: self.longest_message,
+                http2: self.http2,
+                redirects: self.redirects,
+                cookies: self.cookies,
                 ..args.schedule.limits()
             },
             log: None,
@@ -144,8 +167,8 @@ impl RequestPlan {
 
 /// Applies the connection and TLS options to a target.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    secrets::add(|known| known.add_target(target));
     target.connect = resolve::reach(target, &args.reach)?;
+    secrets::add(|known| known.add_target(target));
     resolve::speak_tls(target, &args.tls)
 }
 
@@ -170,12 +193,20 @@ fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
 
 /// The one request that the switches ask for.
 fn of_switches(args: &RequestArgs, path: String) -> Result<TypedRequest, JobError> {
+    let is_form = !args.form.is_empty();
     Ok(TypedRequest {
         weight: 1,
-        method: args.method.clone(),
+        method: match args.method.as_str() {
+            "GET" if is_form => "POST".to_owned(),
+            method => method.to_owned(),
+        },
         path,
         headers: args.headers.read()?,
-        body: args.body.clone().map(TypedBody::Typed),
+        body: if is_form {
+            Some(TypedBody::Form(args.form.clone()))
+        } else {
+            args.body.clone().map(TypedBody::Typed)
+        },
     })
 }
 
@@ -206,7 +237,7 @@ fn operation(
     args: &RequestArgs,
     places: &mut PlaceholderTable,
 ) -> Result<Operation, JobError> {
-    let request = Request {
+    let mut request = Request {
         method: asked.method.clone(),
         path: places.template(&asked.path)?,
         headers: asked
@@ -214,13 +245,14 @@ fn operation(
             .iter()
             .map(|header| header.header(places))
             .collect::<Result<_, _>>()?,
-        body: match &asked.body {
-            Some(TypedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
-            Some(TypedBody::Text(text)) => Body::Bytes(places.template(text)?),
-            None => Body::None,
-        },
+        body: Body::None,
     };
-    let mut request = request;
+    match &asked.body {
+        Some(TypedBody::Typed(text)) => request.body = Body::Bytes(text_or_file(text, places)?),
+        Some(TypedBody::Text(text)) => request.body = Body::Bytes(places.template(text)?),
+        Some(TypedBody::Form(fields)) => add_form(&mut request, fields, places)?,
+        None => {}
+    }
     let says_encoding = |header: &Header| header.name.eq_ignore_ascii_case("accept-encoding");
     if args.decode && !request.headers.iter().any(says_encoding) {
         request.headers.push(Header {
@@ -244,6 +276,29 @@ fn operation(
             ..expectation(args, places)?
         },
     })
+}
+
+/// Makes a multipart form the body of a request.
+fn add_form(
+    request: &mut Request,
+    fields: &[FormField],
+    places: &mut PlaceholderTable,
+) -> Result<(), JobError> {
+    let mut headers = request.headers.iter();
+    if headers.any(|header| header.name.eq_ignore_ascii_case("content-type")) {
+        return Err(JobError::FormType);
+    }
+    let fields: Vec<(FormField, Template)> = fields
+        .iter()
+        .map(|field| Ok((field.clone(), form_content(field, places)?)))
+        .collect::<Result<_, JobError>>()?;
+    let (media_type, body) = form::encode(&fields);
+    request.headers.push(Header {
+        name: "Content-Type".to_owned(),
+        value: Template::literal(media_type.as_str()),
+    });
+    request.body = Body::Bytes(body);
+    Ok(())
 }
 
 /// What one reply must be.

@@ -2,7 +2,9 @@
 //!
 //! `args` is the command line, `job` builds a job from it, `stream` is the interface for other processes, `view` renders output.
 
+mod abort;
 mod args;
+mod debug;
 mod grpc;
 mod headers;
 mod input;
@@ -29,6 +31,7 @@ use crate::output::print;
 use crate::signals;
 use crate::telemetry::{self, LiveMetrics};
 use crate::text;
+use abort::AbortRule;
 use input::DescriptionError;
 use metrics::Metrics;
 use prony_generator::EngineError;
@@ -50,6 +53,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return stream::run();
     }
     let job = job::job(args).map_err(no_job)?;
+    if args.debug {
+        return debug::run(&job);
+    }
     llm::advise(&job);
     let wanted = args.save.wanted()?;
     let saving = match &wanted {
@@ -64,8 +70,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let live = LiveMetrics::to(args.otlp.as_ref())?;
     let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
-    let commands = signals::load_commands()?;
+    let (own_commands, commands) = signals::load_commands()?;
+    let objective = args.objective.as_ref().filter(|_| args.abort_on_miss);
+    let mut abort = objective.map(|objective| AbortRule::new(&job, objective, own_commands));
     let mut on_event = |event: Event| {
+        if let Some(abort) = &mut abort {
+            abort.take(&event);
+        }
         view.show(&event);
         if let Some(metrics) = &metrics {
             metrics.take(&event);
@@ -82,13 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .filter(|_| fleet.is_none())
         .and_then(|_| neighbours(&job.target));
     let began = Instant::now();
-    let recording = match &fleet {
-        None => here(&job, &mut on_event, &commands),
-        Some(fleet) => {
-            let recording = fleet.load(&job, &mut on_event, &commands);
-            recording.map(Some).map_err(Into::into)
-        }
-    };
+    let recording = make(fleet.as_ref(), &job, &mut on_event, &commands);
     let took_s = began.elapsed().as_secs_f64();
     let others = watched.and_then(|watched| watched.end());
     view.finish();
@@ -106,7 +111,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(StoppedEarly.into());
     };
     secrets::mask_recording(&mut recording);
-    let exit = tell(args, &recording)?;
+    // A decision in the last interval has ended nothing early.
+    let decided_s = abort
+        .and_then(|abort| abort.decided_s())
+        .filter(|_| recording.interrupted);
+    let exit = tell(args, &recording, decided_s)?;
     if let Some(saving) = saving {
         keep(saving, &job, &recording, (took_s, others))?;
     }
@@ -114,8 +123,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Prints the result of a load, the verdict first.
-fn tell(args: &Args, recording: &Recording) -> anyhow::Result<Exit> {
-    let result = LoadResult::new(recording, args.objective.as_ref());
+fn tell(args: &Args, recording: &Recording, decided_s: Option<f64>) -> anyhow::Result<Exit> {
+    let result = LoadResult::new(recording, args.objective.as_ref(), decided_s);
     if args.json {
         print(&result.json().to_string())?;
     } else {
@@ -145,6 +154,19 @@ pub(crate) fn no_connection(json: bool, error: &EngineError) -> anyhow::Result<E
         text::show(&format!("{line}\n    → {}", text::wrapped(advice, columns, 6, 6)))?;
     }
     Ok(exit)
+}
+
+/// Runs a load, from the workers of a testbed if there is one.
+fn make(
+    fleet: Option<&UrlLoad>,
+    job: &Job,
+    on_event: &mut dyn FnMut(Event),
+    commands: &mpsc::Receiver<Command>,
+) -> anyhow::Result<Option<Recording>> {
+    match fleet {
+        None => here(job, on_event, commands),
+        Some(fleet) => Ok(Some(fleet.load(job, on_event, commands)?)),
+    }
 }
 
 /// Runs a load from this machine; `None` if it was stopped before it started.

@@ -4,9 +4,11 @@ use super::args::{Args, RequestArgs};
 use super::headers::HeaderText;
 use super::input::{JobError, read, text};
 use super::template::PlaceholderTable;
+use prony_config::input::form::FormField;
 use prony_config::input::table::Table;
 use prony_config::input::{curl, table, urls};
 use prony_config::target;
+use prony_load::Protocol;
 use std::path::Path;
 
 /// One request, as the user describes it.
@@ -25,6 +27,8 @@ pub(super) enum TypedBody {
     Typed(String),
     /// The text, even if it begins with `@`.
     Text(String),
+    /// The fields of a form.
+    Form(Vec<FormField>),
 }
 
 /// The requests of a load, and the URL that names their host.
@@ -33,7 +37,10 @@ pub(super) struct RequestInput {
     /// Empty if the other options describe the only request.
     pub(super) requests: Vec<TypedRequest>,
     pub(super) insecure: bool,
-    pub(super) http2: bool,
+    /// The protocol that the requests name.
+    pub(super) protocol: Option<Protocol>,
+    /// How many redirects are followed.
+    pub(super) redirects: u8,
 }
 
 /// The requests that a command line of `prony load` describes.
@@ -42,7 +49,8 @@ pub(super) fn request_input(args: &Args) -> Result<RequestInput, JobError> {
         url,
         requests: Vec::new(),
         insecure: false,
-        http2: false,
+        protocol: None,
+        redirects: 0,
     };
     match (&args.curl, &args.urls) {
         (Some(line), _) => of_curl(&text(line)?, &args.request),
@@ -50,6 +58,9 @@ pub(super) fn request_input(args: &Args) -> Result<RequestInput, JobError> {
         _ => Ok(of_url(args.url.clone().unwrap_or_default())),
     }
 }
+
+/// How many redirects curl follows with `-L`.
+const CURL_REDIRECTS: u8 = 50;
 
 /// Headers that a browser copies but the generator writes itself.
 const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encoding"];
@@ -80,10 +91,14 @@ fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
             method,
             path,
             headers,
-            body: request.body.map(TypedBody::Text),
+            body: match request.form {
+                form if form.is_empty() => request.body.map(TypedBody::Text),
+                form => Some(TypedBody::Form(form)),
+            },
         }],
         insecure: request.insecure,
-        http2: request.http2,
+        protocol: request.protocol,
+        redirects: if request.follow { CURL_REDIRECTS } else { 0 },
     })
 }
 
@@ -98,7 +113,7 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<Request
         lines
             .iter()
             .map(|line| line.url.as_str())
-            .find(|url| url.contains("://"))
+            .find(|url| !url.starts_with('/'))
     });
     let Some(first) = first.map(str::to_owned) else {
         return Err(JobError::NoHost(name));
@@ -134,7 +149,8 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<Request
         url: first,
         requests,
         insecure: false,
-        http2: false,
+        protocol: None,
+        redirects: 0,
     })
 }
 

@@ -5,9 +5,14 @@ use super::input::{JobError, read};
 use crate::exit::bad_input;
 use anyhow::anyhow;
 use prony_config::target;
-use prony_load::{ConnectOptions, DurationText, Identity, Protocol, Target};
+use prony_load::{ConnectOptions, DurationText, Identity, Protocol, Proxy, Target};
+use prony_protocols::client::Client;
 use prony_protocols::tls::TlsConfig;
 use prony_runner::secrets;
+use std::time::{Duration, Instant};
+
+/// How long a service may take to choose a protocol.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The connect options for a target.
 pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
@@ -34,7 +39,46 @@ pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions,
         unix: unix.transpose()?,
         sources: args.source.clone(),
         connect_timeout_ns: args.connect_timeout.map(DurationText::as_ns),
+        proxy: args.proxy.as_deref().map(proxy).transpose()?,
     })
+}
+
+/// The proxy at a URL.
+fn proxy(url: &str) -> Result<Proxy, JobError> {
+    let (proxy, path) = target::parse(url, false)?;
+    if proxy.tls.is_some() || path != "/" {
+        return Err(JobError::Proxy(proxy.url));
+    }
+    Ok(Proxy {
+        host: proxy.host,
+        port: proxy.port,
+        credentials: proxy.credentials,
+    })
+}
+
+/// The protocol of a load: as the options say, else what the service chooses in a TLS handshake before the load. If that fails, the
+/// load itself reports why.
+pub(super) fn protocol(
+    target: &Target,
+    forced: Option<Protocol>,
+    args: &ReachArgs,
+) -> Result<Protocol, JobError> {
+    let protocol = forced.unwrap_or_else(|| {
+        let limit = target
+            .connect
+            .connect_timeout_ns
+            .map_or(PATIENCE, Duration::from_nanos);
+        Client::negotiate(target, Instant::now() + limit).unwrap_or(Protocol::Http1)
+    });
+    let is_http2 = matches!(protocol, Protocol::Http2 | Protocol::Grpc);
+    if let Some(switch) = args.of_http2().filter(|_| !is_http2) {
+        return Err(JobError::OfHttp2(switch, protocol.title()));
+    }
+    let is_tunnelled = target.connect.proxy.is_none() || target.tls.is_some();
+    if protocol != Protocol::Http1 && !is_tunnelled {
+        return Err(JobError::PlainProxy(protocol.title()));
+    }
+    Ok(protocol)
 }
 
 /// Adds the trusted certificates to a target with TLS.

@@ -6,7 +6,7 @@ use prony_load::Bytes;
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An error in a `.proto` file, a method or a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,18 +46,25 @@ pub struct ProtoMethod {
 }
 
 impl ProtoMethod {
-    /// Finds `package.Service/method` in a `.proto` file. Imports are resolved in the folder of the file.
-    pub fn find(file: &Path, name: &str) -> Result<Self, ProtoError> {
+    /// Finds `package.Service/method` in a `.proto` file. Imports are resolved in the given folders, then in the folder of the
+    /// file.
+    pub fn find(file: &Path, folders: &[PathBuf], name: &str) -> Result<Self, ProtoError> {
         let origin = file.display().to_string();
         let folder = match file.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        match protox::compile([file], [folder]) {
+        let folders = folders.iter().map(PathBuf::as_path).chain([folder]);
+        match protox::compile([file], folders.clone()) {
             Ok(set) => Self::of_set(set, &origin, name),
             Err(error) => Err(ProtoError::Schema {
                 origin,
-                reason: format!("{error:?}"),
+                reason: match error.file() {
+                    Some(name) if error.is_parse() && has_edition(name, folders) => {
+                        format!("{error:?}: {NO_EDITIONS}")
+                    }
+                    _ => format!("{error:?}"),
+                },
             }),
         }
     }
@@ -119,6 +126,20 @@ impl ProtoMethod {
     }
 }
 
+/// What to do about a file that the compiler does not know how to read.
+const NO_EDITIONS: &str = "prony reads the syntaxes proto2 and proto3, no editions: leave --proto out if the service has server reflection, or \
+     give a file with `syntax = \"proto3\"`";
+
+/// Whether a file, of the first folder that has it, declares an edition instead of a syntax.
+fn has_edition<'a>(name: &str, mut folders: impl Iterator<Item = &'a Path>) -> bool {
+    let text = folders.find_map(|folder| std::fs::read_to_string(folder.join(name)).ok());
+    let is_edition = |line: &str| {
+        let rest = line.trim_start().strip_prefix("edition");
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    text.is_some_and(|text| text.lines().any(is_edition))
+}
+
 fn encode(kind: MessageDescriptor, json: &str) -> Result<Vec<u8>, ProtoError> {
     let message = kind.full_name().to_owned();
     let mut reader = serde_json::Deserializer::from_str(json);
@@ -143,7 +164,48 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("echo.proto");
         std::fs::write(&file, schema).expect("a file");
-        ProtoMethod::find(&file, name).map_err(|error| error.to_string())
+        ProtoMethod::find(&file, &[], name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn imports_are_found_in_the_given_folders() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            std::fs::write(&file, text).expect("a file");
+            file
+        };
+        let types = "syntax = \"proto3\"; package c; message Number { int32 n = 1; }";
+        write("more/c/types.proto", types);
+        write(
+            "root/b/word.proto",
+            "syntax = \"proto3\"; package b; message Word { string w = 1; }",
+        );
+        let main = "syntax = \"proto3\"; package a; import \"b/word.proto\"; import \"c/types.proto\";
+            service Echo { rpc one(b.Word) returns (c.Number); }";
+        let file = write("root/a/echo.proto", main);
+        let folders = ["root", "more"].map(|name| folder.path().join(name));
+        let method = ProtoMethod::find(&file, &folders, "a.Echo/one").expect("a method");
+        assert_eq!(method.reply().1, "c.Number");
+        let missing =
+            ProtoMethod::find(&file, &folders[..1], "a.Echo/one").expect_err("an import is missing");
+        let missing = missing.to_string();
+        assert!(
+            missing.contains("c/types.proto") && missing.contains("echo.proto:1:"),
+            "{missing}"
+        );
+    }
+
+    #[test]
+    fn editions_are_named() {
+        let error = find("// new\nedition = \"2023\";\npackage a;", "a.Echo/one").expect_err("an edition");
+        assert!(
+            error.contains("echo.proto:2:") && error.contains("no editions"),
+            "{error}"
+        );
+        let error = find("syntax = \"proto3\"; message", "a.Echo/one").expect_err("cut");
+        assert!(!error.contains("editions"), "{error}");
     }
 
     #[test]

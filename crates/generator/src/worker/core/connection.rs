@@ -23,6 +23,8 @@ pub(super) struct Connection<P, L> {
     pub(super) replaced_by: Option<u32>,
     /// Requests that may still be started on it; at 0, we close it after the last reply.
     pub(super) may_start: u32,
+    /// Since when the peer allows no request at all, although the connection is open.
+    pub(super) held_since: Option<u64>,
 }
 
 /// The protocol state of an established TCP connection.
@@ -67,6 +69,7 @@ impl<P, L> Connection<P, L> {
             replaces: None,
             replaced_by: None,
             may_start: 0,
+            held_since: None,
         }
     }
 

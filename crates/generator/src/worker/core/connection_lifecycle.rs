@@ -107,6 +107,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.used = true;
         connection.answered = false;
         connection.may_start = self.settings.requests_per_connection;
+        connection.held_since = None;
         self.connecting -= 1;
         self.open += 1;
         let pausing = self.ledger.slots.paused_on(number);
@@ -116,6 +117,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         self.totals.most_open = self.totals.most_open.max(self.open);
         self.note_stream_limit(number);
+        self.watch_limit(number, now);
         self.use_connection(number, now);
     }
 
@@ -134,7 +136,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Records it if the server allows fewer requests in flight than configured.
     pub(super) fn note_stream_limit(&mut self, number: u32) {
         let session = self.connections[number as usize].session.as_ref();
-        if let Some(limit) = session.and_then(|session| session.protocol.stream_limit()) {
+        let limit = session.and_then(|session| session.protocol.stream_limit());
+        if let Some(limit) = limit.filter(|&limit| limit > 0) {
             let lowest = self.totals.stream_limit.map_or(limit, |known| known.min(limit));
             self.totals.stream_limit = Some(lowest);
         }
@@ -250,7 +253,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 let error = io::Error::other("no connection within the timeout");
                 self.end(number, Reason::NotMade(Outcome::Timeout, &error), now);
             }
-            State::Closed | State::Queued | State::Open | State::Draining => {}
+            State::Open => self.hold_too_long(number, now),
+            State::Closed | State::Queued | State::Draining => {}
         }
     }
 

@@ -66,6 +66,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.timers.clear(self.timer(number));
         let connection = &mut self.connections[number as usize];
         connection.state = State::Closed;
+        connection.held_since = None;
         if let Some(mut session) = connection.session.take() {
             let mut sink = sink!(self, now);
             session.protocol.handle_disconnect(&mut self.shared, &mut sink);

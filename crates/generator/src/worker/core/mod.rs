@@ -10,6 +10,7 @@ macro_rules! sink {
             sample: &mut $core.totals.sample,
             memories: &mut $core.memories,
             captured: &mut $core.captures.values,
+            jars: &mut $core.captures.jars,
             budget: &$core.workload.budget,
             now: $now,
         }
@@ -19,6 +20,7 @@ macro_rules! sink {
 mod connection;
 mod connection_lifecycle;
 mod ending;
+mod hold;
 mod next_request;
 mod output;
 mod replacement;
@@ -39,15 +41,18 @@ use super::load_models::{DecisionTime, Policy};
 use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
+use crate::cookies::CookieJar;
 use crate::recorder::Recorder;
-use crate::workload::PreparedWorkload;
+use crate::redirect::RedirectMethod;
+use crate::workload::{PreparedOperation, PreparedWorkload};
 use prony_load::{CapturedValues, Job, Load, Memory, Partition};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
-use prony_protocols::request_values::Parameters;
+use prony_protocols::request_values::{Parameters, Values};
 use prony_records::{Outcome, Phase};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A worker without its sockets.
 pub(super) struct Core<P: Protocol, L: Layer> {
@@ -102,7 +107,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let is_replaced = settings.members.is_none() && !matches!(job.load, Load::Users { .. });
         let connections = own + Self::spare_numbers(own, settings.depth, is_replaced);
         let slots = Slots::new(connections, settings.depth);
-        let captures = SequenceCaptures::new(if workload.takes { slots.len() } else { 0 });
+        let jars = if job.limits.cookies { slots.len() } else { 0 };
+        let captures = SequenceCaptures {
+            jars: vec![CookieJar::default(); jars],
+            ..SequenceCaptures::new(if workload.takes { slots.len() } else { 0 })
+        };
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
         let mut core = Self {
             settings,
@@ -211,6 +220,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.expire(begin);
         if self.phase.is_none() {
             self.schedule_connections(begin);
+            self.hold_from(begin);
         }
         self.phase = Some(phase);
         if let Some(shared) = self.policy.shared() {
@@ -255,6 +265,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         (0..self.connections.len() as u32).for_each(|number| self.note_stream_limit(number));
         self.take_arrivals(end);
         self.expire(now);
+        self.give_up_held(end, now);
         self.phase = Some(Phase::Drain);
         if let Some(shared) = self.policy.shared() {
             shared.enter(Phase::Drain, end);
@@ -277,7 +288,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             // A connection that has ended meanwhile has sent nothing.
             slot.sent = slot.sent.max(left);
             // A request that is sent again counts from the first time.
-            if is_closed && slot.refusals == 0 && !slot.retried {
+            // So does one that the peer did not allow earlier.
+            if is_closed && slot.refusals == 0 && !slot.retried && slot.intended >= slot.ready {
                 slot.intended = slot.sent;
                 if slot.step == 0 {
                     slot.sequence_begin = slot.sent;
@@ -349,6 +361,8 @@ struct SequenceCaptures {
     values: Vec<CapturedValues>,
     /// The values of sequences without a slot, by their number.
     waiting: HashMap<u64, CapturedValues>,
+    /// The cookies of each slot; empty if none are kept.
+    jars: Vec<CookieJar>,
 }
 
 impl SequenceCaptures {
@@ -356,6 +370,7 @@ impl SequenceCaptures {
         Self {
             values: vec![CapturedValues::default(); slots],
             waiting: HashMap::new(),
+            jars: Vec::new(),
         }
     }
 
@@ -364,6 +379,39 @@ impl SequenceCaptures {
         if let Some(captured) = self.values.get_mut(slot as usize) {
             captured.clear();
         }
+    }
+
+    /// The next request of a slot, where it follows a redirect or may have cookies. `is_new`: the first request of a user, who has
+    /// none yet. Its cookies are put where its template finds them.
+    #[cold]
+    fn choose<'a, P: Protocol>(
+        &mut self,
+        slot: u32,
+        operation: &'a PreparedOperation<P>,
+        (values, redirected): (Values<'_>, Option<RedirectMethod>),
+        is_new: bool,
+    ) -> &'a P::Request {
+        let (Some(cookies), Some(jar)) = (&operation.cookies, self.jars.get_mut(slot as usize)) else {
+            return operation.variant(redirected, false);
+        };
+        if is_new {
+            jar.clear();
+        }
+        let captured = &mut self.values[slot as usize];
+        let mut path = Vec::new();
+        match &operation.redirects {
+            Some(redirects) if redirected.is_some() => path.extend_from_slice(captured.get(redirects.slot)),
+            _ => {
+                let values = values.with_captured(Some(captured));
+                cookies
+                    .path
+                    .render(&mut path, |index, out| values.append(index, out));
+            }
+        }
+        let mut text = Vec::new();
+        jar.write(&path, SystemTime::now(), &mut text);
+        captured.replace(cookies.slot, &text);
+        operation.variant(redirected, !text.is_empty())
     }
 
     /// Swaps the sequences of two slots.

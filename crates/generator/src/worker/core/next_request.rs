@@ -17,6 +17,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             if let Some(why) = self.ledger.slots.get(place).resend.take() {
                 self.totals.sent_again += u64::from(why == Resend::Unprocessed);
                 let due = self.resent(place);
+                if why == Resend::Redirect {
+                    self.go_on(place, due, now);
+                    continue;
+                }
                 if let Some(due) = self.policy.request_again(number, due) {
                     self.captures.leave(place, due.number);
                     insert_by_age(&mut self.left_over, due);
@@ -110,6 +114,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 epoch: slot.epoch,
                 refusals: slot.refusals,
                 retried: slot.retried,
+                hop: slot.hop,
             }),
         }
     }

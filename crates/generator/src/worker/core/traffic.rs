@@ -27,22 +27,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             epoch: self.ledger.recorder.record_sent(due.operation, due.intended),
             refusals: 0,
             retried: false,
+            hop: None,
         });
         if self.ledger.slots.active_on(connection) == 0 {
             let connection = &mut self.connections[connection as usize];
             connection.silent_since_idle = connection.answered;
         }
         let slot = self.ledger.slots.get(place);
-        (slot.epoch, slot.refusals, slot.retried) = (resend.epoch, resend.refusals, resend.retried);
-        (slot.messages, slot.bytes) = (0, 0);
-        slot.intended = due.intended;
-        slot.sent = now;
-        slot.ready = now.saturating_sub(due.late);
-        slot.number = due.number;
-        slot.sequence_begin = due.sequence_begin;
-        slot.operation = due.operation;
-        slot.step = due.step;
-        slot.had_valid_reply = false;
+        slot.begin(&due, &resend, now);
         // Only a valid reply may be captured from: if its body is used, it is judged completely.
         let judged = sampled || operation.takes.body;
         // The headers contain the content type of a stream, unless the protocol delimits messages.
@@ -55,7 +47,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         let wants_headers = slot.wants_headers;
         self.ledger.slots.activate(place);
-        if settings.defers {
+        if settings.defers && resend.hop.is_none() {
             self.started.push(place);
         }
         let times_out = due.intended.saturating_add(settings.timeout);
@@ -76,14 +68,19 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if due.step == 0 && due.resend_state.is_none() {
             self.captures.begin(place);
         }
+        let values = self.parameters.values(due.number).at_step(due.step);
+        let prepared = if resend.hop.is_none() && operation.cookies.is_none() {
+            &operation.request
+        } else {
+            let is_new = self.policy.is_users() && due.starts_arrival && due.resend_state.is_none();
+            let redirected = resend.hop.map(|hop| hop.method);
+            self.captures
+                .choose(place, operation, (values, redirected), is_new)
+        };
         let call = Call {
             token: Token(place),
-            prepared: &operation.request,
-            values: self
-                .parameters
-                .values(due.number)
-                .at_step(due.step)
-                .with_captured(self.captures.values.get(place as usize)),
+            prepared,
+            values: values.with_captured(self.captures.values.get(place as usize)),
             wants_headers,
             is_last: connection.may_start == 0,
         };
@@ -200,6 +197,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             if is_closing {
                 self.replace(number, now);
             }
+            self.watch_limit(number, now);
             return self.use_connection(number, now);
         } else if connection.answered {
             self.totals.closed_by_server += u64::from(connection.may_start > 0);
@@ -278,7 +276,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.start(number, place, due, now);
                 return true;
             }
-            SlotAction::Idle => self.ledger.slots.release(place),
+            SlotAction::Idle => {
+                self.ledger.slots.get(place).ready = now;
+                self.ledger.slots.release(place);
+            }
             SlotAction::Leave => {
                 self.ledger.slots.release(place);
                 self.end(number, Reason::Left, now);

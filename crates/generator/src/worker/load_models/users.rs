@@ -253,6 +253,7 @@ mod tests {
                 epoch: crate::recorder::Epoch::default(),
                 refusals: 1,
                 retried: false,
+                hop: None,
             }),
             ..first
         };

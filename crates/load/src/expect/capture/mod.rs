@@ -243,6 +243,11 @@ impl CapturedValues {
         self.0.iter_mut().for_each(Vec::clear);
     }
 
+    /// Sets the value of a slot.
+    pub fn replace(&mut self, slot: usize, value: &[u8]) {
+        self.set(slot, value, false);
+    }
+
     fn set(&mut self, slot: usize, value: &[u8], adds: bool) {
         if self.0.len() <= slot {
             self.0.resize_with(slot + 1, Vec::new);

@@ -162,10 +162,6 @@ impl WarningInputs {
 
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
-        if limit == 0 {
-            let text = "The server allowed no stream on a connection for a while; a closed load does not measure that time.";
-            return Some(Warning::new(WarningKind::StreamsLimited, text));
-        }
         let text = format!(
             "The server allows {limit} concurrent streams per connection, not {}.",
             self.in_flight

@@ -169,23 +169,3 @@ fn retries_are_reported_and_many_are_a_warning() {
     assert_eq!(kinds(&retried(10, 10_000)), [WarningKind::Note]);
     assert_eq!(kinds(&retried(11, 10_000)), [WarningKind::Retried]);
 }
-
-#[test]
-fn no_warning_suggests_a_stream_limit_of_zero() {
-    let none = WarningInputs {
-        in_flight: 250,
-        stream_limit: Some(0),
-        occupancy: None,
-        ..closed()
-    };
-    let warnings = none.warnings();
-    let reported = warnings
-        .iter()
-        .find(|one| one.kind == WarningKind::StreamsLimited);
-    let reported = reported.expect("a warning");
-    assert!(
-        reported.text.contains("for a while") && !reported.text.contains("at most 0"),
-        "{}",
-        reported.text
-    );
-}

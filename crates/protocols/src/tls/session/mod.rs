@@ -5,6 +5,7 @@
 //! allocations during a load.
 
 use crate::layer::{Layer, LayerError, PeerStream};
+use crate::tls::tunnel::Tunnel;
 use crate::tls::{RequiredAlpn, TlsConfig, TlsError, explain};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
@@ -26,6 +27,8 @@ pub struct TlsLayer {
     is_closed_by_peer: bool,
     /// Whether ours must still be sent in response.
     owes_close_notify: bool,
+    /// The way through a proxy, until it is open.
+    tunnel: Option<Box<Tunnel>>,
 }
 
 impl Layer for TlsLayer {
@@ -43,11 +46,21 @@ impl Layer for TlsLayer {
             is_established: false,
             is_closed_by_peer: false,
             owes_close_notify: false,
+            tunnel: config
+                .connect
+                .as_ref()
+                .map(|request| Box::new(Tunnel::new(request))),
         })
     }
 
     fn open(&mut self, wire: &mut Vec<u8>) -> Result<(), LayerError> {
-        self.advance(&mut Vec::new(), wire)
+        match &self.tunnel {
+            Some(tunnel) => {
+                tunnel.open(wire);
+                Ok(())
+            }
+            None => self.advance(&mut Vec::new(), wire),
+        }
     }
 
     fn is_established(&self) -> bool {
@@ -64,6 +77,9 @@ impl Layer for TlsLayer {
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<PeerStream, LayerError> {
+        if self.tunnel.is_some() {
+            return self.receive_from_proxy(from_peer, plain, wire);
+        }
         // Data after a closure alert must be ignored (RFC 8446, section 6.1).
         if !self.is_closed_by_peer {
             self.incoming.extend_from_slice(from_peer);
@@ -103,6 +119,43 @@ impl Layer for TlsLayer {
 }
 
 impl TlsLayer {
+    /// The protocol that both sides agreed on (ALPN).
+    pub fn agreed(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
+    /// The version and the cipher suite, once they are known, as rustls names them.
+    pub fn parameters(&self) -> Option<(String, String)> {
+        let version = self.connection.protocol_version()?;
+        let suite = self.connection.negotiated_cipher_suite()?;
+        Some((format!("{version:?}"), format!("{:?}", suite.suite())))
+    }
+
+    /// The reply of a proxy to CONNECT; the handshake follows.
+    #[cold]
+    fn receive_from_proxy(
+        &mut self,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<PeerStream, LayerError> {
+        let Some(rest) = self
+            .tunnel
+            .as_mut()
+            .map(|tunnel| tunnel.receive(bytes))
+            .transpose()?
+            .flatten()
+        else {
+            return Ok(PeerStream::Open);
+        };
+        self.tunnel = None;
+        self.advance(plain, wire)?;
+        if rest.is_empty() {
+            return Ok(PeerStream::Open);
+        }
+        self.unseal(&rest, plain, wire)
+    }
+
     const fn peer_closed(&mut self) {
         self.is_closed_by_peer = true;
         self.owes_close_notify = true;

@@ -59,7 +59,7 @@ impl<'a> CapacityView<'a> {
         };
         Self::of(
             (
-                target::shown(&args.url),
+                target::shown(&target::with_scheme(&args.url)),
                 args.objective.to_string(),
                 what,
                 args.precision,

@@ -1,6 +1,7 @@
 //! Options for how connections to the target are made.
 
-use prony_load::DurationText;
+use super::streams::size;
+use prony_load::{DurationText, Http2Offer};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -22,6 +23,24 @@ pub(crate) struct ReachArgs {
     /// Source addresses for connections, used in rotation, as in 10.0.0.2,10.0.0.3: each has its own range of ports
     #[arg(long, value_name = "ADDR", value_delimiter = ',', hide_short_help = true)]
     pub(crate) source: Vec<IpAddr>,
+    // `help` instead of a doc comment, in which `[…]` would be read as a link.
+    #[arg(
+        long,
+        help = "Connect through this HTTP proxy, as in [NAME:PASSWORD@]HOST:PORT: absolute URLs for http://, CONNECT for https:// and wss://",
+        value_name = "URL",
+        conflicts_with_all = ["unix", "resolve"],
+        hide_short_help = true
+    )]
+    pub(crate) proxy: Option<String>,
+    /// HTTP/2: size of the flow-control window for each reply, as in 64KiB [default: 1024MiB]
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
+    pub(crate) h2_window: Option<u64>,
+    /// HTTP/2: size of the window for all replies of a connection together, at least 64KiB [default: 1024MiB]
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = connection_window)]
+    pub(crate) h2_connection_window: Option<u64>,
+    /// HTTP/2: size of the largest frame that the server may send, from 16KiB to 16MiB [default: 16KiB]
+    #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = frame)]
+    pub(crate) h2_max_frame: Option<u64>,
     /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]
     #[arg(long, value_name = "TIME", value_parser = some_time, hide_short_help = true)]
     pub(crate) connect_timeout: Option<DurationText>,
@@ -33,6 +52,48 @@ fn some_time(text: &str) -> Result<DurationText, String> {
         return Err("a timeout of 0 leaves no time to connect".to_owned());
     }
     Ok(time)
+}
+
+/// A window before any update has 64 KiB less one byte, and updates only enlarge it (RFC 9113, section 6.9.2).
+fn connection_window(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if bytes < 65_535 {
+        return Err("the window of a connection has at least 64KiB".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// The limits of `SETTINGS_MAX_FRAME_SIZE` (RFC 9113, section 6.5.2); 16 MiB means one byte less.
+fn frame(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    if !(16_384..=1 << 24).contains(&bytes) {
+        return Err("a frame has 16KiB to 16MiB".to_owned());
+    }
+    Ok(bytes.min((1 << 24) - 1))
+}
+
+impl ReachArgs {
+    /// What HTTP/2 offers to the server.
+    pub(crate) fn http2(&self) -> Http2Offer {
+        let usual = Http2Offer::default();
+        let or = |size: Option<u64>, usual| size.map_or(usual, |size| size as u32);
+        Http2Offer {
+            window: or(self.h2_window, usual.window),
+            connection_window: or(self.h2_connection_window, usual.connection_window),
+            max_frame: or(self.h2_max_frame, usual.max_frame),
+        }
+    }
+
+    /// The first option that applies to HTTP/2 only.
+    pub(crate) fn of_http2(&self) -> Option<&'static str> {
+        [
+            ("--h2-window", self.h2_window),
+            ("--h2-connection-window", self.h2_connection_window),
+            ("--h2-max-frame", self.h2_max_frame),
+        ]
+        .into_iter()
+        .find_map(|(name, size)| size.map(|_| name))
+    }
 }
 
 /// Addresses for a name and a port.
@@ -84,7 +145,15 @@ impl std::str::FromStr for Resolve {
 
 #[cfg(test)]
 mod tests {
-    use super::Resolve;
+    use super::{Resolve, connection_window, frame};
+
+    #[test]
+    fn sizes_of_http2_have_its_limits() {
+        assert_eq!(connection_window("64KiB"), Ok(65_536));
+        assert!(connection_window("63KiB").is_err());
+        assert_eq!((frame("16KiB"), frame("16MiB")), (Ok(16_384), Ok((1 << 24) - 1)));
+        assert!(frame("8KiB").is_err() && frame("17MiB").is_err());
+    }
 
     #[test]
     fn addresses_of_a_name_are_read() {

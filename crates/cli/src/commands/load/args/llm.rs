@@ -10,7 +10,7 @@ pub(crate) struct LlmArgs {
     #[arg(
         long,
         help = "Load a language model with streamed chat completions. The URL is the base, as in http://host:8000/v1. The API key is read from PRONY_API_KEY only",
-        conflicts_with_all = ["grpc", "method", "body", "expect", "feeds", "data", "decode", "events", "for_time", "expect_event"],
+        conflicts_with_all = ["grpc", "method", "body", "form", "expect", "feeds", "data", "decode", "events", "for_time", "expect_event"],
         hide_short_help = true
     )]
     pub(crate) llm: bool,

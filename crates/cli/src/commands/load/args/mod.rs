@@ -18,7 +18,8 @@ use super::headers::HeaderArgs;
 use super::metrics::MetricsAddress;
 use crate::checkout::{StoreArgs, TestbedArgs};
 use clap::{ArgGroup, ValueEnum};
-use prony_load::{DurationText, Objective, Rate, TransportChoice};
+use prony_config::input::form::FormField;
+use prony_load::{DurationText, Objective, Rate, RateLevel, RateLevelError, TransportChoice};
 use prony_store::Store;
 use prony_telemetry::Collector;
 use std::path::PathBuf;
@@ -51,29 +52,35 @@ Placeholders in the URL, in headers and in bodies are filled for each request: {
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, one value per line, and {column} with --data FILE."
 )]
 pub(crate) struct Args {
-    /// Target URL: http://host:port/path, or ws://… for WebSocket messages; redirects are not followed
+    /// Target URL: http://host:port/path, or ws://… for WebSocket messages
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) testbed: TestbedArgs,
     /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "form", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
     /// Send the request in a curl command line that was copied from a browser, or in @FILE
-    #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url", "llm"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "form", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
     /// Let each user send the steps of this file one after the other; later requests can use values of earlier replies
-    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "bearer_env", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "bearer_env", "body", "form", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     /// Fail (exit code 3) if this objective is missed, as in 'p99<10ms,errors<0.1%'
     #[arg(long, value_name = "LIST", help_heading = "Result")]
     pub(crate) objective: Option<Objective>,
+    /// End the load as soon as it is certain to miss --objective: percentiles, mean, max and errors
+    #[arg(long, requires = "objective", hide_short_help = true, help_heading = "Result")]
+    pub(crate) abort_on_miss: bool,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Result")]
     pub(crate) json: bool,
+    /// Send one request, and print it and its reply in full, without secrets
+    #[arg(long, conflicts_with_all = ["json", "objective", "save", "log", "metrics", "otlp"], hide_short_help = true, help_heading = "Result")]
+    pub(crate) debug: bool,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
     /// Write a line for each measured request to this file: CSV if it ends in .csv, JSON Lines if in .jsonl or .ndjson
@@ -96,11 +103,11 @@ pub(crate) struct Args {
 /// Options that conflict with `--job` because the job has these settings. A struct that flattens another one has an empty
 /// clap group, so its options are listed one by one.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 50] = [
+const NOT_BESIDE_A_JOB: [&str; 53] = [
     "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "step_load", "users",
     "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
-    "headers", "bearer_env", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
-    "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
+    "headers", "bearer_env", "body", "form", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "http1", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
+    "metrics", "otlp", "log", "json", "debug", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
 ];
 
 /// How requests arrive
@@ -131,7 +138,7 @@ pub(crate) struct LoadArgs {
     /// Send this many requests per second, independently of replies
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
-    /// Ramp the rate from A to B per second, then hold it: A:B or A:B:HOLD
+    /// Ramp the rate from A to B per second, then hold it: A:B or A:B:HOLD; at 0 nothing is sent
     #[arg(long, value_name = "A:B[:HOLD]", hide_short_help = true)]
     pub(crate) ramp: Option<Ramp>,
     /// Step load: start at A per second and add B every TIME: A:B:TIME
@@ -210,6 +217,16 @@ pub(crate) struct RequestArgs {
     /// Request body, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
+    /// Send a multipart form with this field, with POST: NAME=VALUE, NAME=@FILE or NAME=<FILE, each with ;type=MEDIA/TYPE and
+    /// ;filename=NAME as in curl; can be repeated
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FIELD",
+        conflicts_with = "body",
+        hide_short_help = true
+    )]
+    pub(crate) form: Vec<FormField>,
     /// Expected response body, or @FILE; any other is an unexpected reply. For gRPC the message as JSON
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect: Option<String>,
@@ -229,16 +246,26 @@ pub(crate) struct RequestArgs {
     /// Table with values for placeholders: CSV with a header line, or JSON Lines (.jsonl); each request fills its {COLUMN}s from a row
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) data: Option<PathBuf>,
-    /// Use HTTP/2
-    #[arg(long)]
+    /// Use HTTP/2 [default for https: what the server chooses between HTTP/2 and HTTP/1.1 (ALPN), asked on a connection before the load]
+    #[arg(long, conflicts_with = "http1")]
     pub(crate) http2: bool,
+    /// Use HTTP/1.1
+    #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
+    pub(crate) http1: bool,
+    /// Follow up to N redirects of a request to the same scheme, host and port; the time of all of them is one response time. One to
+    /// elsewhere is an unexpected reply [default: none is followed]
+    #[arg(long, value_name = "N", conflicts_with = "grpc", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub(crate) follow: Option<u8>,
+    /// Let each connection (each of its --in-flight slots, each arriving user) keep the cookies that the server sets, and send them back
+    #[arg(long, conflicts_with_all = ["grpc", "llm"], hide_short_help = true)]
+    pub(crate) cookies: bool,
     /// Ask for bodies in gzip, br or zstd, and decode them before they are checked
     #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
     pub(crate) decode: bool,
     /// Call a gRPC method; the URL must not have a path
-    #[arg(long, requires = "method", conflicts_with_all = ["http2", "body", "feeds"], hide_short_help = true, help_heading = "gRPC")]
+    #[arg(long, requires = "method", conflicts_with_all = ["http2", "body", "form", "feeds"], hide_short_help = true, help_heading = "gRPC")]
     pub(crate) grpc: bool,
-    /// File that describes the method [default: ask the service (server reflection)]
+    /// File that describes the method [default: ask the service (server reflection), with the metadata of -H]
     #[arg(
         long,
         value_name = "FILE",
@@ -247,6 +274,15 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) proto: Option<PathBuf>,
+    /// Folder in which the imports of --proto are looked up before the folder of the file itself; can be repeated
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "proto",
+        hide_short_help = true,
+        help_heading = "gRPC"
+    )]
+    pub(crate) proto_path: Vec<PathBuf>,
     /// Message to send, or @FILE: for gRPC JSON [default: the empty message]; over ws:// text [default: 16 random digits]
     #[arg(
         long,
@@ -300,18 +336,27 @@ impl From<Transport> for TransportChoice {
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
-    let number: f64 = text
-        .trim()
+    Rate::per_second(per_second(text)?).map_err(|error| error.to_string())
+}
+
+/// A rate of a load that changes; at 0, nothing is sent.
+fn rate_level(text: &str) -> Result<RateLevel, String> {
+    per_second(text)?
+        .try_into()
+        .map_err(|error: RateLevelError| error.to_string())
+}
+
+fn per_second(text: &str) -> Result<f64, String> {
+    text.trim()
         .parse()
-        .map_err(|_| format!("`{text}` is not a number of events per second"))?;
-    Rate::per_second(number).map_err(|error| error.to_string())
+        .map_err(|_| format!("`{text}` is not a number of events per second"))
 }
 
 /// A rate that changes from one value to another and is then held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ramp {
-    pub(crate) from: Rate,
-    pub(crate) to: Rate,
+    pub(crate) from: RateLevel,
+    pub(crate) to: RateLevel,
     pub(crate) hold: DurationText,
 }
 
@@ -324,9 +369,13 @@ impl std::str::FromStr for Ramp {
             return Err("write it as A:B or A:B:HOLD, as in 100:5000:10s".to_owned());
         };
         let hold = parts.next().map(str::parse).transpose();
+        let (from, to) = (rate_level(from)?, rate_level(to)?);
+        if from.is_zero() && to.is_zero() {
+            return Err("one of A and B must be above 0".to_owned());
+        }
         Ok(Self {
-            from: rate(from)?,
-            to: rate(to)?,
+            from,
+            to,
             hold: hold
                 .map_err(|error| format!("HOLD is not a duration: {error}"))?
                 .unwrap_or_default(),
@@ -337,7 +386,7 @@ impl std::str::FromStr for Ramp {
 /// A step load: a rate that rises by the same step at equal intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StepLoad {
-    pub(crate) from: Rate,
+    pub(crate) from: RateLevel,
     pub(crate) step: Rate,
     pub(crate) every: DurationText,
 }
@@ -355,7 +404,7 @@ impl std::str::FromStr for StepLoad {
             return Err("the duration of a step must not be 0".to_owned());
         }
         Ok(Self {
-            from: rate(from)?,
+            from: rate_level(from)?,
             step: rate(step)?,
             every,
         })

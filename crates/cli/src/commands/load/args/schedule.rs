@@ -1,7 +1,7 @@
 //! Options for the number and timing of requests and connections.
 
-use super::rate;
-use prony_load::{ArrivalStage, DurationText, Growth};
+use super::rate_level;
+use prony_load::{ArrivalStage, DurationText, Growth, Http2Offer};
 use std::time::Duration;
 
 /// Ends after a number of requests, and rates in stages
@@ -11,7 +11,7 @@ pub(crate) struct ScheduleArgs {
     /// Stop after this many requests instead of after a time
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["duration", "stages", "users"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Offer several rates one after the other, each for a time, as in 10s:100,30s:500; replaces --duration
+    /// Offer several rates one after the other, each for a time, as in 10s:100,30s:500; at 0 nothing is sent; replaces --duration
     #[arg(
         long,
         value_name = "TIME:PER_S,…",
@@ -42,6 +42,9 @@ impl ScheduleArgs {
             connection_age_ns: None,
             longest_message: None,
             no_retry: self.no_retry,
+            redirects: 0,
+            cookies: false,
+            http2: Http2Offer::default(),
         }
     }
 
@@ -70,7 +73,7 @@ impl std::str::FromStr for StageToml {
             .split_once(':')
             .ok_or("write a stage as TIME:PER_S, as in 10s:100")?;
         Ok(Self(ArrivalStage {
-            rate: rate(per_second)?,
+            rate: rate_level(per_second)?,
             for_ns: some_time(time)?.as_ns(),
         }))
     }
@@ -108,8 +111,8 @@ impl std::str::FromStr for Connections {
             }),
             [from, to, over] => {
                 let (from, most) = (number(from)?, number(to)?);
-                if from == 0 || from > most {
-                    return Err("A must be at least 1, and not larger than B".to_owned());
+                if from > most {
+                    return Err("A must not be larger than B".to_owned());
                 }
                 let over_ns = some_time(over)?.as_ns();
                 Ok(Self {
@@ -170,6 +173,7 @@ mod tests {
             over_ns: 30_000_000_000,
         });
         assert_eq!("10:200:30s".parse(), Ok(Connections { most: 200, growth }));
+        assert!("0:5:1s".parse::<Connections>().is_ok());
         assert_eq!(
             "64".parse(),
             Ok(Connections {
@@ -177,9 +181,7 @@ mod tests {
                 growth: None
             })
         );
-        for wrong in [
-            "", "x", "1:2", "0:5:1s", "6:5:1s", "1:5:0s", "1:5:soon", "1:2:3s:4",
-        ] {
+        for wrong in ["", "x", "1:2", "6:5:1s", "1:5:0s", "1:5:soon", "1:2:3s:4"] {
             assert!(wrong.parse::<Connections>().is_err(), "{wrong}");
         }
     }
@@ -188,8 +190,13 @@ mod tests {
     fn stages_have_a_time_and_a_rate() {
         let stage: StageToml = "10s:100".parse().expect("a stage");
         assert_eq!(stage.0.for_ns, 10_000_000_000);
+        assert!(
+            "10s:0"
+                .parse::<StageToml>()
+                .is_ok_and(|stage| stage.0.rate.is_zero())
+        );
         assert!((stage.0.rate.as_per_second() - 100.0).abs() < 1e-9);
-        for wrong in ["", "100", "0s:100", "10s:0", "10s:x", "x:100"] {
+        for wrong in ["", "100", "0s:100", "10s:-1", "10s:x", "x:100"] {
             assert!(wrong.parse::<StageToml>().is_err(), "{wrong}");
         }
     }

@@ -20,11 +20,6 @@ pub(super) fn operation(
     if path != "/" {
         return Err(JobError::GrpcPath(path.to_owned()));
     }
-    let method = match &args.proto {
-        Some(file) => ProtoMethod::find(file, &args.method)?,
-        None => reflection::method(target, &args.method)?,
-    };
-    refuse(args, &method)?;
     let message = places.template(&text(args.message.as_deref().unwrap_or("{}"))?)?;
     let mut headers: Vec<Header> = args
         .headers
@@ -32,6 +27,11 @@ pub(super) fn operation(
         .iter()
         .map(|header| header.header(places))
         .collect::<Result<_, _>>()?;
+    let method = match &args.proto {
+        Some(file) => ProtoMethod::find(file, &args.proto_path, &args.method)?,
+        None => reflection::method(target, &args.method, &first(&headers, places))?,
+    };
+    refuse(args, &method)?;
     headers.extend(args.deadline.map(|time| Header::deadline(time.as_ns())));
     let body = if method.is_client_streaming() {
         Body::Messages(Messages {
@@ -70,6 +70,23 @@ pub(super) fn operation(
         request,
         expect,
     })
+}
+
+/// The headers with the first values of their placeholders.
+fn first(headers: &[Header], places: &PlaceholderTable) -> Vec<Header> {
+    let parameters = Parameters::new(&places.parameters, 0);
+    let values = parameters.values(0);
+    let of = |header: &Header| {
+        let mut value = Vec::new();
+        header
+            .value
+            .render(&mut value, |index, out| values.append(index, out));
+        Header {
+            name: header.name.clone(),
+            value: Template::literal(value),
+        }
+    };
+    headers.iter().map(of).collect()
 }
 
 /// Rejects options for streams that the method does not have.

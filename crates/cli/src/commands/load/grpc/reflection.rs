@@ -3,7 +3,7 @@
 use super::super::input::{CallError, DescriptionError};
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
 use prony_generator::EngineError;
-use prony_load::{Body, Protocol, Request, Target, Template};
+use prony_load::{Body, Header, Protocol, Request, Target, Template};
 use prony_protocols::client::{Client, ClientError};
 use prony_protocols::grpc::percent_decoded;
 use std::time::{Duration, Instant};
@@ -14,14 +14,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const UNIMPLEMENTED: u32 = 12;
 const NOT_FOUND: u32 = 5;
 
-/// Asks the service for the method.
-pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, DescriptionError> {
+/// Asks the service for the method. The questions carry the metadata of the calls: a service may refuse questions without a token.
+pub(super) fn method(
+    target: &Target,
+    name: &str,
+    metadata: &[Header],
+) -> Result<ProtoMethod, DescriptionError> {
     // The first path that exists answers all questions.
     let mut paths = REFLECTION_PATHS.iter();
     let mut path = paths.next();
     reflect(name, |question| {
         while let Some(method) = path {
-            match call(target, &request(method, question)) {
+            match call(target, &request(method, question, metadata)) {
                 Err(CallError::Status { code, .. }) if code == UNIMPLEMENTED => path = paths.next(),
                 Err(CallError::Client(ClientError::Unreachable(reason))) => {
                     return Err(unreachable(target, reason).into());
@@ -60,11 +64,11 @@ fn unreachable(target: &Target, reason: String) -> EngineError {
     }
 }
 
-fn request(path: &str, question: &[u8]) -> Request {
+fn request(path: &str, question: &[u8], metadata: &[Header]) -> Request {
     Request {
         method: "POST".to_owned(),
         path: Template::literal(path),
-        headers: Vec::new(),
+        headers: metadata.to_vec(),
         body: Body::Bytes(Template::literal(question.to_vec())),
     }
 }

@@ -32,8 +32,11 @@ impl LoadResult<'_> {
             LoadVerdict::Failed => return format!("FAILED: {success}: {}", self.reason()),
             LoadVerdict::ObjectiveMissed => {
                 let missed = self.objective.iter().filter_map(|one| one.missed.as_deref());
-                let missed = missed.collect::<Vec<_>>().join("; ");
-                format!("{missed}; {success}, {}", self.rate())
+                let decided = self
+                    .decided_s
+                    .map(|seconds| format!("decided and ended after {}", duration((seconds * 1e9) as u64)));
+                let missed: Vec<String> = missed.map(str::to_owned).chain(decided).collect();
+                format!("{}; {success}, {}", missed.join("; "), self.rate())
             }
             LoadVerdict::Errors if verdict(self.recording).limit().is_some() => {
                 format!("{success}, {}", self.bound())

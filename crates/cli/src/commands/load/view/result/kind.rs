@@ -38,7 +38,10 @@ fn protocol(recording: &Recording) -> &'static str {
 
 /// Two lines: the target of the requests, and how they arrived.
 pub(super) fn describe(recording: &Recording, columns: usize) -> String {
-    let target = format!("{}, {}", recording.target, protocol(recording));
+    let mut target = format!("{}, {}", recording.target, protocol(recording));
+    if let Some(proxy) = &recording.proxy {
+        target = format!("{target}, through the proxy {proxy}");
+    }
     let generator = &recording.generator;
     let mut parts = match load(recording) {
         Some(load) => arrivals(&load, recording),
@@ -118,9 +121,9 @@ fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
 }
 
 fn rates(profile: &Profile) -> String {
-    let shown = |rate: prony_load::Rate| number(rate.as_per_second());
+    let shown = |rate: prony_load::RateLevel| number(rate.as_per_second());
     match profile {
-        Profile::Constant { rate } => format!("{}/s", shown(*rate)),
+        Profile::Constant { rate } => format!("{}/s", number(rate.as_per_second())),
         Profile::Ramp { from, to, over_ns } => {
             format!(
                 "{} to {}/s within {}",
@@ -133,7 +136,7 @@ fn rates(profile: &Profile) -> String {
             format!(
                 "from {}/s, {} more every {}",
                 shown(*from),
-                shown(*step),
+                number(step.as_per_second()),
                 duration(*every_ns)
             )
         }

@@ -70,18 +70,25 @@ pub(in super::super) struct LoadResult<'a> {
     recording: &'a Recording,
     objective: Vec<ConditionResult>,
     word: LoadVerdict,
+    /// When it was certain that the objective is missed, if that ended the load, s.
+    decided_s: Option<f64>,
 }
 
 impl<'a> LoadResult<'a> {
-    pub(in super::super) fn new(recording: &'a Recording, objective: Option<&Objective>) -> Self {
-        // A measurement that was stopped early is not judged.
-        let judged = objective.filter(|_| !recording.interrupted);
+    pub(in super::super) fn new(
+        recording: &'a Recording,
+        objective: Option<&Objective>,
+        decided_s: Option<f64>,
+    ) -> Self {
+        // A measurement that the user stopped early is not judged.
+        let is_interrupted = recording.interrupted && decided_s.is_none();
+        let judged = objective.filter(|_| !is_interrupted);
         let objective = judged.map_or_else(Vec::new, |objective| judge(objective, recording));
         let is_missed = objective.iter().any(|one| one.missed.is_some());
         let word = match verdict(recording) {
-            _ if recording.interrupted => LoadVerdict::Interrupted,
+            _ if is_interrupted => LoadVerdict::Interrupted,
             Verdict::Invalid(_) => LoadVerdict::Failed,
-            _ if is_missed => LoadVerdict::ObjectiveMissed,
+            _ if is_missed || decided_s.is_some() => LoadVerdict::ObjectiveMissed,
             _ if recording.outcomes.valid < recording.due() => LoadVerdict::Errors,
             Verdict::LowerBound(_) => LoadVerdict::LowerBound,
             Verdict::Doubtful(_) | Verdict::Valid => LoadVerdict::Ok,
@@ -90,6 +97,7 @@ impl<'a> LoadResult<'a> {
             recording,
             objective,
             word,
+            decided_s,
         }
     }
 
@@ -145,6 +153,9 @@ impl<'a> LoadResult<'a> {
     pub(in super::super) fn json(&self) -> Value {
         let mut all = serde_json::to_value(self.recording).expect("invariant: a recording is plain data");
         all["verdict"] = self.word.key().into();
+        if let Some(seconds) = self.decided_s {
+            all["decided_s"] = seconds.into();
+        }
         all["exit"] = self.exit().code().into();
         let objective = self.objective.iter().map(|one| {
             json!({ "condition": one.condition, "found": one.found, "met": one.missed.is_none(), "missed": one.missed })

@@ -21,6 +21,7 @@ impl LoadResult<'_> {
         };
         lines.extend(success(recording, columns));
         lines.extend(statuses(recording, columns));
+        lines.extend(redirects(recording, columns));
         lines.extend(self.no_reply(columns));
         if !self.has_result() {
             return lines.join("\n");
@@ -88,6 +89,12 @@ fn success(recording: &Recording, columns: usize) -> Option<String> {
         count(recording.due())
     );
     Some(row("success", &percent_down(share), &of, columns))
+}
+
+/// How many redirects were followed.
+fn redirects(recording: &Recording, columns: usize) -> Option<String> {
+    let followed = recording.connections.redirects;
+    (followed > 0).then(|| row("redirects", &count(followed), "followed", columns))
 }
 
 fn statuses(recording: &Recording, columns: usize) -> Vec<String> {

@@ -85,7 +85,7 @@ fn open(rate: f64) -> Value {
 /// The texts for every width, one below the other.
 fn shown(recording: &Recording, objective: Option<&str>) -> String {
     let objective = objective.map(|text| text.parse().expect("an objective"));
-    let result = LoadResult::new(recording, objective.as_ref());
+    let result = LoadResult::new(recording, objective.as_ref(), None);
     let at = |columns: usize| {
         let text = result.text(columns);
         for line in text.lines() {
@@ -97,7 +97,7 @@ fn shown(recording: &Recording, objective: Option<&str>) -> String {
 }
 
 fn word_and_exit(recording: &Recording) -> (&'static str, u8) {
-    let result = LoadResult::new(recording, None);
+    let result = LoadResult::new(recording, None, None);
     (result.word.key(), result.exit().code())
 }
 
@@ -255,7 +255,7 @@ fn a_generator_at_its_limit() {
         json!({ "valid": 1_607_800, "reset": 100 }),
         json!({ "warnings": [saturated] }),
     );
-    let result = LoadResult::new(&errors, None);
+    let result = LoadResult::new(&errors, None, None);
     assert_eq!(
         result.headline(),
         "ERRORS: 99.9 % success, at least 160,780 replies/s, the generator was the limit; 1 warning"
@@ -276,7 +276,7 @@ fn a_load_that_was_interrupted_judges_nothing() {
         json!({ "interrupted": true, "duration_s": 3.2 }),
     );
     let objective = "p99<1ns".parse().expect("an objective");
-    let result = LoadResult::new(&recording, Some(&objective));
+    let result = LoadResult::new(&recording, Some(&objective), None);
     assert_eq!(result.word.key(), "interrupted");
     assert_eq!(
         result.headline(),
@@ -292,7 +292,7 @@ fn notes_count_as_no_warning() {
         "Raise its keep-alive limit.",
     );
     let noted = recording(json!({ "valid": 5_000 }), json!({ "warnings": [note] }));
-    let text = LoadResult::new(&noted, None).text(80);
+    let text = LoadResult::new(&noted, None, None).text(80);
     assert!(
         text.starts_with("OK: 100 % success, 500 replies/s, p99 3.02 ms\n"),
         "{text}"
@@ -309,7 +309,7 @@ fn few_requests_have_a_lower_percentile_or_none() {
         (20, ", p50 1.18 ms"),
         (19, "/s"),
     ] {
-        let line = LoadResult::new(&recording(json!({ "valid": replies }), json!({})), None).headline();
+        let line = LoadResult::new(&recording(json!({ "valid": replies }), json!({})), None, None).headline();
         assert!(line.ends_with(end), "{replies}: {line}");
     }
 }
