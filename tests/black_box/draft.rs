@@ -431,8 +431,8 @@ fn nothing_half_written_stays() {
         (["--har", "no.har"], "no.har:1: not a HAR file"),
         (["--postman", "empty.json"], "has no request"),
         (
-            ["--curl", "curl -F a=b http://h/"],
-            "--curl number 1: `-F` of curl is not supported",
+            ["--curl", "curl --ntlm http://h/"],
+            "--curl number 1: `--ntlm` of curl is not supported",
         ),
         (["--record", "ftp://127.0.0.1:1/"], "http:// or https://"),
         (

@@ -373,7 +373,15 @@ fn a_draft_has_no_secret_of_its_source() {
         ("har", &["--har", "shop.har"]),
         (
             "recorded",
-            &["--curl", &curl, "--record", &recorded, "-H", "@secret.headers"],
+            &[
+                "--curl",
+                &curl,
+                "--record",
+                &recorded,
+                "--allow-writes",
+                "-H",
+                "@secret.headers",
+            ],
         ),
         ("url", &["--record", &format!("{recorded}/a?token={QUERY}")]),
     ] {
