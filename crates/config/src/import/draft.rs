@@ -3,6 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A draft of a contract.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,8 +13,10 @@ pub struct Draft {
     pub summary: String,
     /// The source of the draft.
     pub source: String,
-    /// Remarks for the reader: what was left out, and why.
+    /// Remarks for the reader about the draft as a whole.
     pub remarks: Vec<String>,
+    /// The requests of the source that are not in the draft.
+    pub omitted: Vec<Omission>,
     /// Common cases that do not apply, each with the reason.
     pub skip_common_cases: Vec<(String, String)>,
     /// The requests, in order.
@@ -22,6 +25,55 @@ pub struct Draft {
     pub has_real_requests: bool,
     /// Schemas of replies by name: `$defs` of `schemas.json`.
     pub schemas: Map<String, Value>,
+}
+
+/// Requests of the source that are not in the draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Omission {
+    /// File and line, or the option with the number of its value.
+    pub place: String,
+    pub reason: String,
+    /// The number of requests.
+    pub count: usize,
+}
+
+impl Omission {
+    /// One request.
+    pub(crate) fn new(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            reason: reason.into(),
+            count: 1,
+        }
+    }
+}
+
+impl fmt::Display for Omission {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: left out: {}", self.place, self.reason)
+    }
+}
+
+/// How much of the source is in a draft, in operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DraftCounts {
+    /// Those in the draft, including the partial ones.
+    pub drafted: usize,
+    /// Those that differ from the source, as their remarks say.
+    pub partial: usize,
+    /// Those that are not in the draft.
+    pub omitted: usize,
+}
+
+impl Draft {
+    /// How much of the source is in the draft.
+    pub fn counts(&self) -> DraftCounts {
+        DraftCounts {
+            drafted: self.operations.len(),
+            partial: self.operations.iter().filter(|one| one.is_partial).count(),
+            omitted: self.omitted.iter().map(|omission| omission.count).sum(),
+        }
+    }
 }
 
 /// One request, and the expected reply.
@@ -43,6 +95,8 @@ pub struct Operation {
     pub expect: Expect,
     /// Remarks for the reader.
     pub remarks: Vec<String>,
+    /// Whether the request differs from that of the source, as a remark says.
+    pub is_partial: bool,
 }
 
 /// The placeholder for a brace that cannot be written in another way.
@@ -53,6 +107,8 @@ pub(crate) const BRACE: &str = "brace";
 pub enum Body {
     Json(Value),
     Text(String),
+    /// A text with placeholders of the operation. All other braces are text.
+    Template(String),
 }
 
 /// The expected reply.
@@ -133,6 +189,12 @@ impl Names {
 }
 
 impl Operation {
+    /// Adds a remark about a part of the source that the request lacks or changes.
+    pub(crate) fn add_gap(&mut self, remark: impl Into<String>) {
+        self.remarks.push(remark.into());
+        self.is_partial = true;
+    }
+
     /// A placeholder for a value, under an unused name: `{name}`.
     pub(crate) fn place(&mut self, wished: &str, value: &str) -> String {
         let mut name = String::new();
@@ -163,17 +225,18 @@ impl Operation {
 
     /// This name of a placeholder, or the same with a number. A search that doubles, since a source may use one name very often.
     fn unused(&self, base: String) -> String {
-        if !self.with.contains_key(&base) && base != BRACE {
+        let is_used = |name: &str| self.with.contains_key(name) || self.has_text(&format!("{{{name}}}"));
+        if !is_used(&base) && base != BRACE {
             return base;
         }
         let name = |number: usize| format!("{base}_{number}");
         let (mut used, mut free) = (1, 2);
-        while self.with.contains_key(&name(free)) {
+        while is_used(&name(free)) {
             (used, free) = (free, free * 2);
         }
         while free - used > 1 {
             let middle = used.midpoint(free);
-            if self.with.contains_key(&name(middle)) {
+            if is_used(&name(middle)) {
                 used = middle;
             } else {
                 free = middle;
@@ -182,17 +245,28 @@ impl Operation {
         name(free)
     }
 
+    /// Whether a header, or a body with placeholders, contains this text.
+    fn has_text(&self, text: &str) -> bool {
+        let has_body = matches!(&self.body, Some(Body::Template(body)) if body.contains(text));
+        has_body || self.headers.iter().any(|(_, value)| value.contains(text))
+    }
+
+    /// Removes the values of placeholders that the request does not have.
+    pub(crate) fn drop_unused_values(&mut self) {
+        let mut with = std::mem::take(&mut self.with);
+        with.retain(|place, _| {
+            let sign = format!("{{{place}}}");
+            self.path.contains(&sign) || self.has_text(&sign)
+        });
+        self.with = with;
+    }
+
     /// Sets this header and replaces one of the same name, including placeholders that only the replaced header used.
     pub fn set_header(&mut self, name: &str, value: &str) {
         self.headers
             .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
-        let texts: Vec<String> = self.headers.iter().map(|(_, value)| value.clone()).collect();
-        let path = self.path.clone();
-        self.with.retain(|place, _| {
-            let sign = format!("{{{place}}}");
-            path.contains(&sign) || texts.iter().any(|text| text.contains(&sign))
-        });
+        self.drop_unused_values();
     }
 
     /// Whether the method changes nothing.

@@ -17,7 +17,7 @@ mod size;
 mod write;
 
 pub use curl::{from_curl, from_nothing, from_url};
-pub use draft::{Body, Draft, Expect, ExpectedBody, Operation};
+pub use draft::{Body, Draft, DraftCounts, Expect, ExpectedBody, Omission, Operation};
 pub use har::from_har;
 pub use openapi::from_openapi;
 pub use postman::from_postman;

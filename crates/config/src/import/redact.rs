@@ -49,9 +49,12 @@ impl Draft {
             let own = [&mut operation.from, &mut operation.summary];
             own.into_iter().chain(&mut operation.remarks)
         });
+        let omitted = self.omitted.iter_mut();
+        let omitted = omitted.flat_map(|omission| [&mut omission.place, &mut omission.reason]);
         [&mut self.title, &mut self.summary, &mut self.source]
             .into_iter()
             .chain(&mut self.remarks)
+            .chain(omitted)
             .chain(self.skip_common_cases.iter_mut().map(|(_, reason)| reason))
             .chain(operations)
     }
@@ -77,12 +80,12 @@ fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownS
     let form = has_form(operation);
     match &mut operation.body {
         Some(Body::Json(value)) if is_body_real => redact_json(value, known, &mut removed),
-        Some(Body::Text(text)) if is_body_real && form => {
+        Some(Body::Text(text) | Body::Template(text)) if is_body_real && form => {
             known.add_query(&format!("?{text}"));
             *text = redact_pairs(text, &is_place, &mut removed);
         }
-        Some(Body::Text(text)) if is_body_real => {
-            let masked = mask_named(text).replace(MASK, MARK);
+        Some(Body::Text(text) | Body::Template(text)) if is_body_real => {
+            let masked = between(text, &places, |text| mask_named(text).replace(MASK, MARK));
             if masked != *text {
                 removed.push("in the body".to_owned());
             }
@@ -91,6 +94,20 @@ fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownS
         _ => {}
     }
     removed
+}
+
+/// A text in which everything but the placeholders is changed.
+fn between(text: &str, places: &[String], change: impl Fn(&str) -> String) -> String {
+    let (mut out, mut begin) = (String::new(), 0);
+    for (at, _) in text.match_indices('{') {
+        let Some(length) = text[at..].find('}') else { break };
+        let end = at + length + 1;
+        if at >= begin && places.iter().any(|place| *place == text[at..end]) {
+            out = out + &change(&text[begin..at]) + &text[at..end];
+            begin = end;
+        }
+    }
+    out + &change(&text[begin..])
 }
 
 fn has_form(operation: &Operation) -> bool {

@@ -1,6 +1,6 @@
 //! How large the parts of a draft may become. Small files can describe endless values, and describe one value many times.
 
-use crate::import::{Body, ExpectedBody, Operation};
+use crate::import::{Body, ExpectedBody, Omission, Operation};
 use serde_json::Value;
 
 /// What a value takes besides its text, bytes.
@@ -52,7 +52,7 @@ impl Room {
     pub(crate) fn take_operation(&mut self, operation: &Operation) -> bool {
         let body = match &operation.body {
             Some(Body::Json(value)) => self.take(value),
-            Some(Body::Text(text)) => self.take_bytes(text.len()),
+            Some(Body::Text(text) | Body::Template(text)) => self.take_bytes(text.len()),
             None => true,
         };
         let expected = match &operation.expect.body {
@@ -124,11 +124,25 @@ impl DraftRoom {
     /// Why operations are missing, if any are.
     pub(crate) fn remark(&self) -> Option<String> {
         let (place, count) = self.left_out.as_ref()?;
+        let more = count - 1;
         Some(format!(
-            "{place}: this operation and {} after it are left out: a draft has at most {MOST_OPERATIONS} operations and {} MiB",
-            count - 1,
-            LARGEST_DRAFT >> 20
+            "{place}: this operation and {more} after it are left out: {}",
+            Self::limit()
         ))
+    }
+
+    /// The operations that have no room, if there are any.
+    pub(crate) fn omission(&self) -> Option<Omission> {
+        let (place, count) = self.left_out.clone()?;
+        let reason = format!("{count} operation(s) from here on: {}", Self::limit());
+        Some(Omission { place, reason, count })
+    }
+
+    fn limit() -> String {
+        format!(
+            "a draft has at most {MOST_OPERATIONS} operations and {} MiB",
+            LARGEST_DRAFT >> 20
+        )
     }
 }
 

@@ -42,7 +42,11 @@ impl Draft {
         comment_key(
             &mut document,
             "title",
-            &comments(head.iter().chain(&self.remarks)),
+            &comments(
+                head.into_iter()
+                    .chain(self.remarks.iter().cloned())
+                    .chain(self.omitted.iter().map(ToString::to_string)),
+            ),
         );
         if !self.skip_common_cases.is_empty() {
             document.insert("skip_common_cases", Item::Value(self.skipped().into()));
@@ -120,6 +124,7 @@ fn operation(operation: &Operation) -> Table {
     let body = operation.body.as_ref().map(|body| match body {
         Body::Json(value) => ("json", escaped.json(value)),
         Body::Text(text) => ("text", escaped.text(text).into()),
+        Body::Template(text) => ("text", escaped.own_places(text).into()),
     });
     let expect = expect(&operation.expect, &mut escaped);
     let mut table = Table::new();
