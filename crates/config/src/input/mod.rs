@@ -1,7 +1,9 @@
-//! Parsers for user input: a `curl` command line, a list of URLs, a table of data, prompts. They map text to values
-//! and open no files.
+//! Parsers for user input: `curl` command lines, a list of URLs, lines of a feed, a table of data, prompts. They map text to values
+//! and open no files, except for `curl::read_file`, which the caller passes to the parser of `curl` command lines.
 
 pub mod curl;
+pub mod feed;
+pub(crate) mod multipart;
 pub mod prompts;
 pub mod table;
 pub mod urls;

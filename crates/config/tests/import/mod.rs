@@ -1,5 +1,9 @@
 //! Drafts of contracts from other sources.
 
 mod bounds;
+mod curl;
+mod drafts;
+mod har;
 mod openapi;
+mod postman;
 mod written;

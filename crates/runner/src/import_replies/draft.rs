@@ -3,8 +3,10 @@
 use crate::CommandError;
 use crate::error::ErrorContext as _;
 use prony_check::{CallReply, CheckRequest, call, check};
+use prony_config::ConfigError;
 use prony_config::contract::Contract;
-use prony_config::import::{Draft, RecordedReply, learn};
+use prony_config::format::Diagnostics;
+use prony_config::import::{Draft, Omission, Operation, RecordedReply, learn};
 use prony_load::{Protocol, Target};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -29,8 +31,79 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Writes a draft into the folder of the contracts, and reads it back as a contract.
-fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
+/// Writes a draft into the folder of the contracts, and reads it back as a contract. Operations that a contract cannot contain are left
+/// out of the draft.
+fn stage(contracts: &Path, name: &str, draft: &mut Draft) -> Result<(StagedDraft, Contract), CommandError> {
+    let error = match write_stage(contracts, name, draft)? {
+        (stage, Ok(contract)) => return Ok((stage, contract)),
+        (_, Err(error)) => error,
+    };
+    let mut single = draft.clone();
+    let operations = std::mem::take(&mut draft.operations);
+    let mut faults = Vec::new();
+    find_faults(contracts, name, (&mut single, &operations), &mut faults)?;
+    let is_empty = faults.len() == operations.len();
+    let mut faults = faults.into_iter().peekable();
+    for (place, operation) in operations.into_iter().enumerate() {
+        match faults.next_if(|(faulty, _)| *faulty == place) {
+            Some((_, reason)) => draft.omitted.push(Omission {
+                place: operation.from,
+                reason: format!("a contract cannot contain it: {reason}"),
+                count: 1,
+            }),
+            None => draft.operations.push(operation),
+        }
+    }
+    match write_stage(contracts, name, draft)? {
+        (stage, Ok(contract)) if !is_empty => Ok((stage, contract)),
+        _ => Err(CommandError::Input(format!(
+            "the draft is not a valid contract and was not stored ({}): remove the part of {} that it comes from",
+            reason_of(&error),
+            draft.source
+        ))),
+    }
+}
+
+/// Finds the operations that a contract cannot contain, with their positions and reasons, by halves: most drafts have few.
+fn find_faults(
+    contracts: &Path,
+    name: &str,
+    (single, operations): (&mut Draft, &[Operation]),
+    faults: &mut Vec<(usize, String)>,
+) -> Result<(), CommandError> {
+    let mut open = vec![(0, operations.len())];
+    while let Some((begin, end)) = open.pop() {
+        single.operations = operations[begin..end].to_vec();
+        let (_, contract) = write_stage(contracts, name, single)?;
+        match contract {
+            Ok(_) => {}
+            Err(error) if end - begin == 1 => faults.push((begin, reason_of(&error))),
+            Err(_) => {
+                let middle = begin.midpoint(end);
+                open.extend([(middle, end), (begin, middle)]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error of a contract, without the temporary file that has it.
+fn reason_of(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Files(Diagnostics(found)) => found.first().map_or_else(String::new, |first| {
+            let help = first.help.as_deref().map(|help| format!(" ({help})"));
+            format!("{}{}", first.message, help.unwrap_or_default())
+        }),
+        other => other.to_string(),
+    }
+}
+
+/// Writes a draft into the folder of the contracts, and reads it back as a contract if it is one.
+fn write_stage(
+    contracts: &Path,
+    name: &str,
+    draft: &Draft,
+) -> Result<(StagedDraft, Result<Contract, ConfigError>), CommandError> {
     let root = contracts.join(format!(".draft-{}", std::process::id()));
     let stage = StagedDraft {
         contract: root.join(name),
@@ -46,12 +119,7 @@ fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Co
     for (file, text) in draft.files(name) {
         std::fs::write(stage.contract.join(file), text).failed(cannot)?;
     }
-    let contract = Contract::load(&stage.contract).map_err(|error| {
-        CommandError::Input(format!(
-            "the draft is not a valid contract and was not stored ({error}): remove the part of {} that it comes from",
-            draft.source
-        ))
-    })?;
+    let contract = Contract::load(&stage.contract);
     Ok((stage, contract))
 }
 

@@ -8,7 +8,9 @@ use crate::output::print;
 use crate::text::plural;
 use anyhow::anyhow;
 use prony_config::format::FileKind;
-use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
+use prony_config::import::{
+    Draft, DraftCounts, Operation, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url,
+};
 use prony_load::Target;
 use prony_runner::import_replies::draft;
 use prony_runner::write_missing_schemas;
@@ -31,10 +33,10 @@ pub(crate) struct Args {
     /// HAR file, as saved from the network view of a browser
     #[arg(long, value_name = "FILE", group = "source")]
     har: Option<PathBuf>,
-    /// Curl command line, as copied from a browser; can be repeated
-    #[arg(long, value_name = "LINE", group = "source")]
+    /// Curl command line, as copied from a browser, or @FILE with such lines; can be repeated
+    #[arg(long, value_name = "LINE|@FILE", group = "source")]
     curl: Vec<String>,
-    /// Postman collection, version 2.0 or 2.1
+    /// Postman collection, version 2.0 or 2.1, as exported or as returned by Postman's API
     #[arg(long, value_name = "FILE", group = "source")]
     postman: Option<PathBuf>,
     /// Send each request twice to this server, and expect its replies; without another source, send one GET of this URL
@@ -44,7 +46,7 @@ pub(crate) struct Args {
     trust: load::TrustArgs,
     #[command(flatten)]
     headers: load::HeaderArgs,
-    /// Print JSON: name, folder, operations and remarks
+    /// Print JSON: name, folder, operations, what was left out, and remarks
     #[arg(long)]
     json: bool,
 }
@@ -67,18 +69,28 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     write_missing_schemas(&root, &[FileKind::Contract])?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&replies_remarks).collect();
     if args.json {
-        let names = draft.operations.iter().map(|operation| operation.name.as_str());
+        let name = |operation: &Operation| operation.name.clone();
+        let names = draft.operations.iter().map(name);
+        let partial = draft.operations.iter().filter(|operation| operation.is_partial);
+        let omitted = draft.omitted.iter().map(|omission| {
+            serde_json::json!({ "place": omission.place, "reason": omission.reason, "requests": omission.count })
+        });
         let made = serde_json::json!({
             "schema": prony_records::SCHEMA,
             "contract": args.name,
             "folder": folder,
             "operations": names.collect::<Vec<_>>(),
+            "partial": partial.map(name).collect::<Vec<_>>(),
+            "omitted": omitted.collect::<Vec<_>>(),
             "remarks": remarks,
         });
         print(&made.to_string())?;
         return Ok(Exit::Fine);
     }
     for line in remarks {
+        eprintln!("{line}");
+    }
+    for line in draft.omitted_lines() {
         eprintln!("{line}");
     }
     let file = folder.join("contract.toml");
@@ -94,9 +106,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     print(&format!(
         "{}: {}; correct what is wrong\n\n{next}",
         folder.display(),
-        plural(draft.operations.len() as u64, "operation")
+        summary(draft.counts())
     ))?;
     Ok(Exit::Fine)
+}
+
+/// How much of the source is in the draft.
+fn summary(counts: DraftCounts) -> String {
+    let mut text = plural(counts.drafted as u64, "operation");
+    if counts.partial > 0 {
+        text = format!("{text}, {} of them in part", counts.partial);
+    }
+    if counts.omitted > 0 {
+        text = format!("{text}; {} left out", plural(counts.omitted as u64, "request"));
+    }
+    text
 }
 
 fn draft(args: &Args) -> anyhow::Result<Draft> {

@@ -1,223 +1,178 @@
 //! HAR files, as browsers and proxies save them.
 
-use crate::import::document::{Document, step};
-use crate::import::draft::{Names, is_json};
-use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
-use crate::import::size::DraftRoom;
-use crate::import::{Draft, DraftError};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+mod body;
+mod entry;
+mod members;
+mod time;
 
-/// One exchange of the file.
-struct Entry {
-    pointer: String,
-    origin: String,
-    target: String,
-    sent: CapturedRequest,
-    came: CapturedReply,
-}
+use crate::import::document::{Document, step};
+use crate::import::draft::is_json;
+use crate::import::message::{OperationMaker, expectation, guess, other_source};
+use crate::import::size::DraftRoom;
+use crate::import::{Draft, DraftError, Omission};
+use entry::{Entry, RequestKey};
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 /// A draft of the exchanges with one server: the one with the most JSON replies.
 pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
     let document = Document::read(path)?;
-    let entries = document
-        .value
-        .pointer("/log/entries")
-        .and_then(Value::as_array)
-        .ok_or_else(|| {
-            document.invalid(
-                "",
-                "not a HAR file: it has no list `log.entries`; save one in the browser's network view",
-            )
-        })?;
-    let mut remarks = Vec::new();
-    let mut read = Vec::new();
-    for (place, entry) in entries.iter().enumerate() {
-        let pointer = format!("/log/entries/{place}");
-        match entry_of(&document, entry, &pointer)? {
-            Ok(entry) => read.push(entry),
-            Err(why) => remarks.push(format!("{}: left out: {why}", document.place(&pointer))),
-        }
-    }
-    let Some(origin) = chosen(&read) else {
-        let message = format!(
-            "none of its {} entries can be repeated{}",
-            entries.len(),
-            first(&remarks)
+    let Some(entries) = document.value.pointer("/log/entries").and_then(Value::as_array) else {
+        let message = other_source(&document.value).unwrap_or(
+            "not a HAR file: it has no list `log.entries`; save one in the browser's network view",
         );
-        return Err(document.invalid("/log/entries", message));
+        return Err(document.invalid("", message));
     };
-    let others = read.iter().filter(|entry| entry.origin != origin).count();
-    if others > 0 {
-        remarks.push(format!(
-            "{others} request(s) to other servers than {origin} were left out."
-        ));
+    if entries.is_empty() {
+        let message = "it has no requests: save it again while the network view shows them";
+        return Err(document.invalid("/log/entries", message));
     }
-    let mut names = Names::default();
-    let mut seen = BTreeSet::new();
-    let mut operations = Vec::new();
-    let mut room = DraftRoom::new();
+    let mut omitted = Vec::new();
+    let mut read = Vec::new();
+    for (place, value) in entries.iter().enumerate() {
+        let pointer = step("/log/entries", &place.to_string());
+        match entry::read(value, &pointer) {
+            Ok(entry) => read.push((time::of(value), entry)),
+            Err(reason) => omitted.push(Omission::new(document.place(&pointer), reason)),
+        }
+    }
+    // The format allows any order.
+    if read.iter().all(|(time, _)| time.is_some()) {
+        read.sort_by_key(|(time, _)| *time);
+    }
+    let read: Vec<Entry> = read.into_iter().map(|(_, entry)| entry).collect();
+    let Some(origin) = chosen(&read) else {
+        return Err(DraftError::nothing(&omitted));
+    };
+    omitted.extend(of_other_servers(&document, &read, &origin));
+    let mut builder = DraftBuilder {
+        document: &document,
+        maker: OperationMaker::default(),
+        room: DraftRoom::new(),
+        seen: HashMap::new(),
+        draft: Draft {
+            title: format!("Requests to {origin}"),
+            source: format!("{} (HAR)", document.file),
+            has_real_requests: true,
+            omitted,
+            ..Draft::default()
+        },
+    };
     for entry in read.iter().filter(|entry| entry.origin == origin) {
-        if !seen.insert((&entry.sent.method, &entry.target, &entry.sent.body)) {
-            continue;
-        }
-        if !room.is_open(|| document.place(&entry.pointer)) {
-            continue;
-        }
-        let from = format!(
-            "{}, {} {}",
-            document.place(&entry.pointer),
-            entry.sent.method,
-            entry.sent.url
-        );
-        let mut made = operation(&mut names, from, (&entry.sent, &entry.target));
-        made.expect = expectation(&entry.came, &mut made.remarks);
-        room.add(made, &mut operations, || document.place(&entry.pointer));
+        builder.add(entry);
     }
-    remarks.extend(room.remark());
-    if operations.is_empty() {
-        return Err(document.invalid("/log/entries", format!("no request{}", first(&remarks))));
+    let mut draft = builder.finish();
+    if draft.operations.is_empty() {
+        return Err(DraftError::nothing(&draft.omitted));
     }
-    Ok(Draft {
-        title: format!("Requests to {origin}"),
-        summary: format!("{} recorded request(s) to {origin}.", operations.len()),
-        source: format!("{} (HAR)", document.file),
-        has_real_requests: true,
-        remarks,
-        operations,
-        ..Draft::default()
-    })
+    draft.summary = format!("{} recorded request(s) to {origin}.", draft.operations.len());
+    Ok(draft)
 }
 
-fn first(remarks: &[String]) -> String {
-    remarks
-        .first()
-        .map(|remark| format!(": {remark}"))
-        .unwrap_or_default()
-}
-
-/// The server with the most JSON replies; among equals, the one with the most requests.
+/// The server with the most JSON replies; among equals, the one with the most requests, and then the first one.
 fn chosen(entries: &[Entry]) -> Option<String> {
-    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for entry in entries {
-        let count = counts.entry(&entry.origin).or_default();
-        count.0 += usize::from(entry.came.media_type.as_deref().is_some_and(is_json));
+    let mut counts: BTreeMap<&str, (usize, usize, Reverse<usize>)> = BTreeMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        let count = counts.entry(&entry.origin).or_insert((0, 0, Reverse(place)));
+        count.0 += usize::from(entry.media_type().is_some_and(is_json));
         count.1 += 1;
     }
     let best = counts.into_iter().max_by_key(|(_, count)| *count)?;
     Some(best.0.to_owned())
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
-    value.pointer(pointer).and_then(Value::as_str)
-}
-
-/// The entry, or why it is left out.
-fn entry_of(document: &Document, entry: &Value, pointer: &str) -> Result<Result<Entry, String>, DraftError> {
-    let need = |member: &str| {
-        text(entry, member).map(str::to_owned).ok_or_else(|| {
-            document.invalid(
-                pointer,
-                format!("an entry without the text `{}`", member[1..].replace('/', ".")),
-            )
-        })
-    };
-    let (method, url) = (need("/request/method")?, need("/request/url")?);
-    let (origin, target) = match parts(&url) {
-        Ok(parts) => parts,
-        Err(why) => return Ok(Err(why)),
-    };
-    let status = entry
-        .pointer("/response/status")
-        .and_then(Value::as_u64)
-        .unwrap_or(0);
-    match (status, method.as_str()) {
-        (_, "OPTIONS" | "CONNECT") => return Ok(Err(format!("{method} is a request of the browser itself"))),
-        (0, _) => return Ok(Err("it has no reply".to_owned())),
-        (304, _) => {
-            return Ok(Err(
-                "304: the browser had cached the reply; disable the cache and record again".to_owned(),
-            ));
-        }
-        (101, _) => return Ok(Err("101: a WebSocket".to_owned())),
-        _ => {}
+/// The requests to each server but the chosen one.
+fn of_other_servers(document: &Document, entries: &[Entry], chosen: &str) -> Vec<Omission> {
+    let mut others: BTreeMap<&str, Omission> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.origin != chosen) {
+        let other = others.entry(&entry.origin).or_insert_with(|| Omission {
+            place: document.place(&entry.pointer),
+            reason: String::new(),
+            count: 0,
+        });
+        other.count += 1;
     }
-    let body = match body_of(entry) {
-        Ok(body) => body,
-        Err(why) => return Ok(Err(why)),
-    };
-    let headers = entry.pointer("/request/headers").and_then(Value::as_array);
-    let headers = headers.into_iter().flatten().filter_map(|header| {
-        Some((
-            text(header, "/name")?.to_owned(),
-            text(header, "/value")?.to_owned(),
-        ))
-    });
-    Ok(Ok(Entry {
-        pointer: step(&step(pointer, "request"), "url"),
-        origin,
-        target,
-        sent: CapturedRequest {
-            method,
-            url,
-            headers: headers.collect(),
-            body,
-        },
-        came: CapturedReply {
-            status: status as u16,
-            media_type: text(entry, "/response/content/mimeType").map(str::to_owned),
-            body: reply_of(entry),
-        },
-    }))
+    for (origin, omission) in &mut others {
+        omission.reason = format!(
+            "{} request(s) to {origin}: a contract has one server, here {chosen}",
+            omission.count
+        );
+    }
+    others.into_values().collect()
 }
 
-/// The body of the request, or why it cannot be repeated.
-fn body_of(entry: &Value) -> Result<Option<String>, String> {
-    let Some(data) = entry.pointer("/request/postData").filter(|data| !data.is_null()) else {
-        return Ok(None);
-    };
-    let kind = text(data, "/mimeType").unwrap_or_default().to_ascii_lowercase();
-    let params = data
-        .pointer("/params")
-        .and_then(Value::as_array)
-        .filter(|list| !list.is_empty());
-    match (text(data, "/text").filter(|text| !text.is_empty()), params) {
-        (Some(_), _) if text(data, "/encoding") == Some("base64") => {
-            Err("a binary body, which a contract cannot contain: save it as a file, `file = …`".to_owned())
+/// How often a request is in the file after its first time.
+struct Repeats {
+    /// Its position among the operations.
+    operation: usize,
+    status: Option<u16>,
+    count: usize,
+    other_statuses: BTreeSet<u16>,
+}
+
+struct DraftBuilder<'a> {
+    document: &'a Document,
+    maker: OperationMaker,
+    room: DraftRoom,
+    seen: HashMap<RequestKey<'a>, Repeats>,
+    draft: Draft,
+}
+
+impl<'a> DraftBuilder<'a> {
+    fn add(&mut self, entry: &'a Entry) {
+        let status = entry.reply.as_ref().ok().map(|reply| reply.status);
+        if let Some(repeats) = self.seen.get_mut(&entry.key()) {
+            repeats.count += 1;
+            repeats
+                .other_statuses
+                .extend(status.filter(|other| repeats.status != Some(*other)));
+            return;
         }
-        (Some(text), _) if text.contains(['\0', '\u{fffd}']) => {
-            Err("a binary body, whose bytes are not all in the file".to_owned())
+        let place = || self.document.place(&entry.pointer);
+        if !self.room.is_open(place) {
+            return;
         }
-        (Some(text), _) => Ok(Some(text.to_owned())),
-        (None, Some(params)) if kind.starts_with("application/x-www-form-urlencoded") => {
-            let mut form = form_urlencoded::Serializer::new(String::new());
-            for param in params {
-                form.append_pair(
-                    text(param, "/name").unwrap_or_default(),
-                    text(param, "/value").unwrap_or_default(),
-                );
+        let from = format!("{}, {} {}", place(), entry.sent.method, entry.sent.url);
+        let mut made = self.maker.operation(from, (&entry.sent, &entry.target));
+        for gap in &entry.gaps {
+            made.add_gap(gap);
+        }
+        match &entry.reply {
+            Ok(reply) => {
+                made.remarks.extend(entry.remark.clone());
+                made.expect = expectation(reply, &mut made.remarks);
             }
-            Ok(Some(form.finish()))
+            Err(why) => guess(&mut made, why),
         }
-        (None, Some(_)) => Err(format!(
-            "a body of type {kind}, of which the file contains only the parts"
-        )),
-        (None, None) => Ok(None),
+        let repeats = Repeats {
+            operation: self.draft.operations.len(),
+            status,
+            count: 0,
+            other_statuses: BTreeSet::new(),
+        };
+        self.room.add(made, &mut self.draft.operations, place);
+        if self.draft.operations.len() > repeats.operation {
+            self.seen.insert(entry.key(), repeats);
+        }
     }
-}
 
-/// The reply's body if it is text.
-fn reply_of(entry: &Value) -> Option<String> {
-    let content = entry.pointer("/response/content")?;
-    let body = text(content, "/text")?;
-    if text(content, "/encoding") != Some("base64") {
-        return Some(body.to_owned());
+    fn finish(mut self) -> Draft {
+        for repeats in self.seen.values().filter(|repeats| repeats.count > 0) {
+            let operation = &mut self.draft.operations[repeats.operation];
+            let mut remark = format!(
+                "The same request is {} more time(s) in the recording",
+                repeats.count
+            );
+            if !repeats.other_statuses.is_empty() {
+                let statuses: Vec<String> = repeats.other_statuses.iter().map(u16::to_string).collect();
+                remark = format!("{remark}, also with status {}", statuses.join(", "));
+            }
+            operation.remarks.push(remark + ".");
+        }
+        self.draft.omitted.extend(self.room.omission());
+        self.draft.remarks.extend(self.maker.remark());
+        self.draft
     }
-    let kind = text(content, "/mimeType").unwrap_or_default();
-    let is_text = is_json(kind) || kind.starts_with("text/");
-    let bytes = STANDARD.decode(body).ok().filter(|_| is_text)?;
-    String::from_utf8(bytes).ok()
 }

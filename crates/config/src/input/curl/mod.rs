@@ -1,36 +1,43 @@
-//! Parses a `curl` command line, as browsers copy it.
+//! Parses `curl` command lines, as people type them and as browsers copy them: for a POSIX shell, for `cmd.exe`, and for
+//! `PowerShell`.
 //!
 //! The words are split here and not by a crate such as `shlex`, because browsers quote with `$'…'` as soon as a request contains
 //! a quote, a control character or a letter beyond ASCII, and those crates split only what POSIX defines.
 
+mod arguments;
+mod cmd;
+mod data;
+mod files;
+mod powershell;
+mod shell;
+mod switches;
+mod url;
+mod words;
+
+pub use files::read_file;
+
+use words::{CommandWords, Script};
+
 /// The request of a `curl` command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CurlRequest {
-    /// The URL, with a scheme.
+    /// The URL, with a scheme, without a fragment and without credentials.
     pub url: String,
-    /// The method, if given.
-    pub method: Option<String>,
-    /// Headers, as `Name: value`.
-    pub headers: Vec<String>,
-    /// The body, if given.
-    pub body: Option<String>,
+    pub method: String,
+    /// Names and values. Those that curl sends unasked, such as `User-Agent` and `Accept`, are not among them.
+    pub headers: Vec<(String, String)>,
+    /// The body, if there is one.
+    pub body: Option<Vec<u8>>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
     /// Whether HTTP/2 is requested.
     pub http2: bool,
     /// Whether compressed replies are requested.
     pub compressed: bool,
-}
-
-impl CurlRequest {
-    /// The method to send: the given one, else POST if there is a body, else GET.
-    pub fn method(&self) -> &str {
-        match (&self.method, &self.body) {
-            (Some(method), _) => method,
-            (None, Some(_)) => "POST",
-            (None, None) => "GET",
-        }
-    }
+    /// Switches that do not change the request, and are not taken over.
+    pub remarks: Vec<String>,
+    /// Where the request differs from that of curl.
+    pub gaps: Vec<String>,
 }
 
 /// Why a `curl` command line cannot be used.
@@ -48,292 +55,307 @@ pub enum CurlError {
     #[error("there is no URL in it")]
     NoUrl,
     /// More than one URL.
-    #[error(
-        "there are two URLs in it, `{0}` and `{1}`: to send to several, put them in a file and give --urls FILE"
-    )]
+    #[error("there are two URLs in it, `{0}` and `{1}`: give each of them a command of its own")]
     TwoUrls(String, String),
+    /// A URL that stands for several.
+    #[error(
+        "`{0}` stands for several URLs: give each of them a command of its own, or add -g if it does not"
+    )]
+    Pattern(String),
+    /// More than one command.
+    #[error("it has a second request in line {0}: give one command only")]
+    TwoCommands(usize),
     /// A switch without its value.
     #[error("`{0}` has no value")]
     NoValue(String),
-    /// A switch that follows redirects.
-    #[error(
-        "`{0}` of curl follows redirects, which prony does not: leave it out, and give the URL where they end"
-    )]
-    Redirects(String),
-    /// A switch that would change the request in an unsupported way.
-    #[error("`{0}` of curl is not supported: leave it out, and use the matching option of `prony load`")]
+    /// A switch that could be one of several.
+    #[error("`{0}` of curl is ambiguous: write the whole name")]
+    Ambiguous(String),
+    /// An unknown switch.
+    #[error("`{0}` is not supported: leave it out")]
     Unknown(String),
+    /// A value that cannot be used.
+    #[error("`{switch}`: {reason}")]
+    Value {
+        switch: String,
+        /// The reason, and the remedy.
+        reason: String,
+    },
+    /// Switches that exclude each other.
+    #[error("`{0}` and `{1}` exclude each other, as in curl: remove one of them")]
+    Conflict(&'static str, &'static str),
 }
 
-/// Switches of curl without a value that do not affect the request.
-const IGNORED: [&str; 12] = [
-    "-s",
-    "--silent",
-    "-S",
-    "--show-error",
-    "-v",
-    "--verbose",
-    "-i",
-    "--include",
-    "-f",
-    "--fail",
-    "-#",
-    "--http1.1",
-];
-/// Switches of curl with a value that do not affect the request.
-const IGNORED_WITH_VALUE: [&str; 8] = [
-    "-o",
-    "--output",
-    "-w",
-    "--write-out",
-    "-m",
-    "--max-time",
-    "--retry",
-    "--connect-timeout",
-];
+impl CurlError {
+    fn value(switch: &str, reason: impl Into<String>) -> Self {
+        Self::Value {
+            switch: switch.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
 
-/// Parses a `curl` command line.
-pub fn parse(line: &str) -> Result<CurlRequest, CurlError> {
-    let mut words = words(line)?.into_iter();
-    if words.next().as_deref() != Some("curl") {
+/// A request of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurlCommand {
+    /// Its line in the script, from 1.
+    pub line: usize,
+    pub request: Result<CurlRequest, CurlError>,
+}
+
+/// Reads a file that a command names. The error is a reason.
+pub type ReadFileFn<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// Parses a single command.
+pub fn parse(text: &str, files: &ReadFileFn<'_>) -> Result<CurlRequest, CurlError> {
+    let mut commands = parse_script(text, files)?.into_iter();
+    let first = commands.next().ok_or(CurlError::NoCurl)?;
+    match commands.next() {
+        Some(second) => Err(CurlError::TwoCommands(second.line)),
+        None => first.request,
+    }
+}
+
+/// Parses a text with at least one command. Commands of other programs are skipped.
+pub fn parse_script(text: &str, files: &ReadFileFn<'_>) -> Result<Vec<CurlCommand>, CurlError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let commands = if powershell::is_powershell(text) {
+        powershell::commands(text)
+    } else {
+        let script = if cmd::is_cmd(text) {
+            cmd::script(text)
+        } else {
+            shell::script(text)
+        };
+        of_script(script, files)
+    };
+    if commands.is_empty() {
         return Err(CurlError::NoCurl);
     }
-    let mut reading = CurlParser::default();
-    while let Some(word) = words.next() {
-        let (switch, joined) = apart(&word);
-        if !switch.starts_with('-') || switch == "-" {
-            reading.url(word)?;
-            continue;
-        }
-        let mut value = || {
-            joined
-                .clone()
-                .or_else(|| words.next())
-                .ok_or_else(|| CurlError::NoValue(switch.clone()))
-        };
-        reading.switch(&switch, &mut value)?;
-    }
-    reading.finish()
+    Ok(commands)
 }
 
-/// Splits a switch from a value attached to it, as in `-XPOST` and `--request=POST`.
-fn apart(word: &str) -> (String, Option<String>) {
-    if word.starts_with("--") {
-        return match word.split_once('=') {
-            Some((switch, value)) => (switch.to_owned(), Some(value.to_owned())),
-            None => (word.to_owned(), None),
-        };
-    }
-    let takes_value = ["-X", "-H", "-d", "-u", "-A", "-e", "-b", "-o", "-w", "-m"];
-    match word.char_indices().nth(2) {
-        Some((at, _)) if takes_value.contains(&&word[..at]) => {
-            (word[..at].to_owned(), Some(word[at..].to_owned()))
-        }
-        _ => (word.to_owned(), None),
-    }
+fn of_script(script: Script, files: &ReadFileFn<'_>) -> Vec<CurlCommand> {
+    let curls = script.commands.into_iter().filter_map(|mut command| {
+        let arguments = arguments_begin(&command)?;
+        command.words.drain(..arguments);
+        let line = command.line;
+        Some(CurlCommand {
+            line,
+            request: arguments::parse(command, files),
+        })
+    });
+    let mut commands: Vec<CurlCommand> = curls.collect();
+    commands.extend(script.error.map(|(line, error)| CurlCommand {
+        line,
+        request: Err(error),
+    }));
+    commands
 }
 
-#[derive(Default)]
-struct CurlParser {
-    request: CurlRequest,
-    data: Vec<String>,
-    as_query: bool,
-}
+/// Words before the name of a program: a prompt, and commands and keywords of shells that start another one.
+const BEFORE_PROGRAM: [&str; 12] = [
+    "$", "%", "!", "{", "time", "sudo", "command", "exec", "nohup", "do", "then", "else",
+];
 
-impl CurlParser {
-    fn url(&mut self, url: String) -> Result<(), CurlError> {
-        if !self.request.url.is_empty() {
-            return Err(CurlError::TwoUrls(self.request.url.clone(), url));
+/// The position of the first argument, if the command starts curl.
+fn arguments_begin(command: &CommandWords) -> Option<usize> {
+    let is_assignment = |word: &str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+                && name
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        })
+    };
+    for (at, word) in command.words.iter().enumerate() {
+        let word = std::str::from_utf8(word).ok()?;
+        let program = word.rsplit(['/', '\\']).next().unwrap_or_default();
+        if program.eq_ignore_ascii_case("curl") || program.eq_ignore_ascii_case("curl.exe") {
+            return Some(at + 1);
         }
-        self.request.url = if url.contains("://") {
-            url
-        } else {
-            format!("http://{url}")
-        };
-        Ok(())
-    }
-
-    fn switch(
-        &mut self,
-        switch: &str,
-        value: &mut dyn FnMut() -> Result<String, CurlError>,
-    ) -> Result<(), CurlError> {
-        let request = &mut self.request;
-        match switch {
-            "-X" | "--request" => request.method = Some(value()?),
-            "-I" | "--head" => request.method = Some("HEAD".to_owned()),
-            "-H" | "--header" => request.headers.push(value()?),
-            "-A" | "--user-agent" => request.headers.push(format!("User-Agent: {}", value()?)),
-            "-e" | "--referer" => request.headers.push(format!("Referer: {}", value()?)),
-            "-b" | "--cookie" => request.headers.push(format!("Cookie: {}", value()?)),
-            "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii" => {
-                let data = value()?;
-                if data.starts_with('@') && switch != "--data-raw" {
-                    return Err(CurlError::Unknown(format!("{switch} {data}")));
-                }
-                self.data.push(data);
-            }
-            "--json" => {
-                self.data.push(value()?);
-                for header in ["Content-Type: application/json", "Accept: application/json"] {
-                    request.headers.push(header.to_owned());
-                }
-            }
-            "-G" | "--get" => self.as_query = true,
-            "--url" => {
-                let url = value()?;
-                self.url(url)?;
-            }
-            "-k" | "--insecure" => request.insecure = true,
-            "--http2" | "--http2-prior-knowledge" => request.http2 = true,
-            "--compressed" => request.compressed = true,
-            "-L" | "--location" | "--location-trusted" => {
-                return Err(CurlError::Redirects(switch.to_owned()));
-            }
-            ignored if IGNORED.contains(&ignored) => {}
-            ignored if IGNORED_WITH_VALUE.contains(&ignored) => {
-                value()?;
-            }
-            unknown => return Err(CurlError::Unknown(unknown.to_owned())),
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<CurlRequest, CurlError> {
-        if self.request.url.is_empty() {
-            return Err(CurlError::NoUrl);
-        }
-        if self.data.is_empty() {
-            return Ok(self.request);
-        }
-        let data = self.data.join("&");
-        if self.as_query {
-            let joint = if self.request.url.contains('?') { '&' } else { '?' };
-            self.request.url = format!("{}{joint}{data}", self.request.url);
-            return Ok(self.request);
-        }
-        let has_type = |header: &String| header.to_ascii_lowercase().starts_with("content-type:");
-        if !self.request.headers.iter().any(has_type) {
-            let form = "Content-Type: application/x-www-form-urlencoded";
-            self.request.headers.push(form.to_owned());
-        }
-        self.request.body = Some(data);
-        Ok(self.request)
-    }
-}
-
-/// Splits a line like a shell: both kinds of quotes, `$'…'` as browsers write it, and lines continued with `\`.
-fn words(line: &str) -> Result<Vec<String>, CurlError> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            ' ' | '\t' | '\n' | '\r' => words.extend(word.take()),
-            '\'' => quoted(&mut letters, word.get_or_insert_default())?,
-            '"' => double_quoted(&mut letters, word.get_or_insert_default())?,
-            '$' if letters.peek() == Some(&'\'') => {
-                letters.next();
-                escaped(&mut letters, word.get_or_insert_default())?;
-            }
-            '\\' => match letters.next() {
-                Some('\n') | None => {}
-                Some('\r') => {
-                    letters.next_if_eq(&'\n');
-                }
-                Some(other) => word.get_or_insert_default().push(other),
-            },
-            other => word.get_or_insert_default().push(other),
+        if !BEFORE_PROGRAM.contains(&word) && !is_assignment(word) {
+            return None;
         }
     }
-    words.extend(word);
-    Ok(words)
-}
-
-type CharIterator<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-fn quoted(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
-    loop {
-        match letters.next().ok_or(CurlError::OpenQuote)? {
-            '\'' => return Ok(()),
-            letter => word.push(letter),
-        }
-    }
-}
-
-fn double_quoted(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
-    loop {
-        match letters.next().ok_or(CurlError::OpenQuote)? {
-            '"' => return Ok(()),
-            '\\' => match letters.next().ok_or(CurlError::OpenQuote)? {
-                '\n' => {}
-                letter @ ('"' | '\\' | '$' | '`') => word.push(letter),
-                letter => word.extend(['\\', letter]),
-            },
-            letter => word.push(letter),
-        }
-    }
-}
-
-/// Parses `$'…'` with the escapes of C.
-fn escaped(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
-    loop {
-        match letters.next().ok_or(CurlError::OpenQuote)? {
-            '\'' => return Ok(()),
-            '\\' => match letters.next().ok_or(CurlError::OpenQuote)? {
-                'n' => word.push('\n'),
-                'r' => word.push('\r'),
-                't' => word.push('\t'),
-                'u' => word.push(coded(letters, 4)),
-                'x' => word.push(coded(letters, 2)),
-                letter => word.push(letter),
-            },
-            letter => word.push(letter),
-        }
-    }
-}
-
-/// The character given by up to `most` hexadecimal digits.
-fn coded(letters: &mut CharIterator<'_>, most: usize) -> char {
-    let mut code = 0;
-    for _ in 0..most {
-        let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(16)) else {
-            break;
-        };
-        letters.next();
-        code = code * 16 + digit;
-    }
-    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "f.txt" => Ok(b"one\r\ntwo\n".to_vec()),
+            "dir/a.png" => Ok(b"\x89PNG".to_vec()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+
+    fn parsed(text: &str) -> CurlRequest {
+        parse(text, &read).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn body(text: &str) -> String {
+        String::from_utf8(parsed(text).body.expect("a body")).expect("UTF-8")
+    }
+
+    fn header<'a>(request: &'a CurlRequest, name: &str) -> Option<&'a str> {
+        let mut headers = request.headers.iter();
+        let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// In the format that browsers copy.
     #[test]
     fn a_copied_line_is_understood() {
         let line = "curl 'https://h.example/api?a=1' \\\n  -X 'PUT' -H 'Accept: */*' \\\n  --data-raw $'{\"a\":\"it\\'s\\u0021\"}' --compressed -k";
-        let request = parse(line).expect("good");
+        let request = parsed(line);
         assert_eq!(
-            (request.url.as_str(), request.method()),
+            (request.url.as_str(), request.method.as_str()),
             ("https://h.example/api?a=1", "PUT")
         );
-        assert_eq!(request.body.as_deref(), Some("{\"a\":\"it's!\"}"));
+        assert_eq!(body(line), "{\"a\":\"it's!\"}");
         assert!(request.insecure && request.compressed && !request.http2);
-        assert_eq!(request.headers[0], "Accept: */*");
-        assert!(request.headers[1].ends_with("x-www-form-urlencoded"));
+        assert_eq!(header(&request, "accept"), Some("*/*"));
+        assert_eq!(
+            header(&request, "content-type"),
+            Some("application/x-www-form-urlencoded")
+        );
+    }
+
+    #[test]
+    fn a_line_copied_for_cmd_is_understood() {
+        let line = "curl ^\"http://h/a?b=1^&c=2^\" ^\r\n  -H ^\"accept: */*^\" ^\r\n  -H ^\"x: 50^%^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":^\\^\"^\\^\\^\\^\\b^^c^%^d^\\^\",^\n\n^}^\"";
+        let request = parsed(line);
+        assert_eq!(
+            (request.url.as_str(), request.method.as_str()),
+            ("http://h/a?b=1&c=2", "POST")
+        );
+        assert_eq!(header(&request, "x"), Some("50%"));
+        assert_eq!(body(line), "{\"a\":\"\\\\\\\\b^c%d\",\n}");
+        let quoted = parsed(
+            "curl \"http://h/a?b=1&c=2\" ^\n  -H \"x: a\"\"b\"\"\" --data \"{\\\"a\\\":\"%\"}\" > out.txt",
+        );
+        assert_eq!(
+            (quoted.url.as_str(), header(&quoted, "x")),
+            ("http://h/a?b=1&c=2", Some("a\"b\""))
+        );
+        assert_eq!(quoted.body.as_deref(), Some(&b"{\"a\":%}"[..]));
+        let bash = parsed("curl \"http://h/\" -H \"x: ^\" -d '^\"'");
+        assert_eq!(
+            (header(&bash, "x"), bash.body.as_deref()),
+            (Some("^"), Some(&b"^\""[..]))
+        );
+    }
+
+    #[test]
+    fn a_command_copied_for_powershell_is_understood() {
+        let text = "$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n$session.UserAgent = \"Mozilla/5.0\"\n\
+                    $session.Cookies.Add((New-Object System.Net.Cookie(\"sid\", \"a`$b\", \"/\", \"h\")))\n\
+                    Invoke-WebRequest -UseBasicParsing -Uri \"http://h/a?b=1&c=2\" `\r\n-Method \"POST\" `\n-WebSession $session `\n\
+                    -Headers @{\n\"authority\"=\"h\"\n  \"method\"=\"POST\"\n\"path\"=\"/a\"\n \"scheme\"=\"https\"\n\"accept\"=\"*/*\"; x='it''s'\n} `\n\
+                    -ContentType \"application/json\" `\n\
+                    -Body ([System.Text.Encoding]::UTF8.GetBytes(\"{`\"a`\":`\"$([char]228)$([char]55357)$([char]56832)`\"}\"))\n";
+        let request = parsed(text);
+        assert_eq!(
+            (request.url.as_str(), request.method.as_str()),
+            ("http://h/a?b=1&c=2", "POST")
+        );
+        let names: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["User-Agent", "Cookie", "accept", "x", "Content-Type"]);
+        assert_eq!(
+            (header(&request, "cookie"), header(&request, "x")),
+            (Some("sid=a$b"), Some("it's"))
+        );
+        assert_eq!(body(text), "{\"a\":\"ä😀\"}");
+        let form = "irm h/a -Method Post -Body @{ a = 1; 'b c' = \"d\" } | ConvertTo-Json";
+        assert_eq!(
+            (parsed(form).url.as_str(), body(form).as_str()),
+            ("http://h/a", "a=1&b+c=d")
+        );
+        let alias = parsed("curl -Method PUT -Uri http://h/a -UseBasicParsing");
+        assert_eq!((alias.url.as_str(), alias.method.as_str()), ("http://h/a", "PUT"));
+        for (text, part) in [
+            (
+                "Invoke-WebRequest -Uri http://h -Body $body",
+                "`-Body`: variables and expressions",
+            ),
+            (
+                "Invoke-WebRequest -Uri \"http://h/$id\"",
+                "`-Uri`: variables and expressions",
+            ),
+            (
+                "Invoke-RestMethod -Uri http://h -Form @{ a = 1 }",
+                "`-Form` is not supported",
+            ),
+            ("Invoke-WebRequest -Method Get", "no URL"),
+            ("Invoke-WebRequest -Uri \"http://h", "quote"),
+        ] {
+            let error = parse(text, &read).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 
     #[test]
     fn data_makes_a_post_or_a_query() {
-        let post = parse("curl h/a -d a=1 -d \"b=\\\"2\\\"\"").expect("good");
-        assert_eq!((post.url.as_str(), post.method()), ("http://h/a", "POST"));
-        assert_eq!(post.body.as_deref(), Some("a=1&b=\"2\""));
-        let get = parse("curl -G http://h/a?x=0 -da=1").expect("good");
-        assert_eq!((get.url.as_str(), get.method()), ("http://h/a?x=0&a=1", "GET"));
-        let json = parse("curl --json={} -XPATCH http://h").expect("good");
-        assert_eq!((json.method(), json.headers.len()), ("PATCH", 2));
+        let post = parsed("curl h/a -d a=1 -d \"b=\\\"2\\\"\"");
+        assert_eq!((post.url.as_str(), post.method.as_str()), ("http://h/a", "POST"));
+        assert_eq!(post.body.as_deref(), Some(&b"a=1&b=\"2\""[..]));
+        let get = parsed("curl -G http://h/a?x=0#top -da=1");
+        assert_eq!(
+            (get.url.as_str(), get.method.as_str()),
+            ("http://h/a?x=0&a=1", "GET")
+        );
+        let json = parsed("curl --json={} -XPATCH http://h");
+        assert_eq!((json.method.as_str(), json.headers.len()), ("PATCH", 2));
+        assert_eq!(body("curl -d @f.txt h"), "onetwo");
+        assert_eq!(body("curl --data-binary @f.txt h"), "one\r\ntwo\n");
+        assert_eq!(body("curl --data-raw @f.txt h"), "@f.txt");
+        assert_eq!(body("curl -d @- h <<< 'x y'"), "x y");
+        assert_eq!(body("curl --data-binary @- h < f.txt"), "one\r\ntwo\n");
+        let form =
+            parsed("curl h -F 'a=\"x;y\";type=text/x' -F f=@dir/a.png -F 'g=<f.txt' --form-string 'h=@i;j'");
+        let form = String::from_utf8_lossy(form.body.as_deref().expect("a body")).into_owned();
+        for part in [
+            "name=\"a\"\r\nContent-Type: text/x\r\n\r\nx;y\r\n",
+            "name=\"f\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n",
+            "name=\"g\"\r\n\r\none\r\ntwo\n\r\n",
+            "name=\"h\"\r\n\r\n@i;j\r\n",
+        ] {
+            assert!(form.contains(part), "no {part:?} in {form}");
+        }
+        assert_eq!(parsed("curl -T f.txt h/dir/").url, "http://h/dir/f.txt");
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        for (text, expected) in [
+            (r#"curl h -d a'b c'"d\"e"\ f"#, "ab cd\"e f"),
+            (
+                r"curl h -d $'a\n\t\x41\103\u00e4\ud83d\ude00\\\q'",
+                "a\n\tACä😀\\\\q",
+            ),
+            ("curl h -d $\"a\"", "a"),
+            ("curl h/redirect-uri -d a", "a"),
+            ("curl h -d a # comment", "a"),
+            ("curl h -d a 2>&1 >/dev/null", "a"),
+            ("curl h -d a &> /dev/null", "a"),
+            ("curl h -d a; curl_other", "a"),
+            ("curl h -d a && echo b || echo c &", "a"),
+            ("$ curl h -d a", "a"),
+            ("sudo /usr/bin/curl h -d a", "a"),
+            ("curl h `\n  -d a", "a"),
+            ("curl h\n  -d a", "a"),
+            ("curl h \\\r\n  -d a\r\n", "a"),
+            ("cat x | curl h -d a", "a"),
+            ("curl h -d \"$(date +%s) ${A B}\"", "$(date +%s) ${A B}"),
+        ] {
+            assert_eq!(body(text), expected, "{text}");
+        }
+        let bytes = parsed("curl h -d $'\\xe4'");
+        assert_eq!(bytes.body.as_deref(), Some(&b"\xe4"[..]));
     }
 
     #[test]
@@ -343,15 +365,56 @@ mod tests {
             ("wget http://h", "start with `curl`"),
             ("curl -s", "no URL"),
             ("curl 'http://h", "quote"),
-            ("curl http://h http://i", "two URLs"),
-            ("curl http://h -H", "no value"),
-            ("curl http://h -F a=b", "`-F`"),
-            ("curl http://h -d @file", "not supported"),
-            ("curl -L http://h", "`-L` of curl follows redirects"),
-            ("curl http://h --location", "give the URL where they end"),
+            (
+                "curl http://h http://i",
+                "two URLs in it, `http://h` and `http://i`",
+            ),
+            (
+                "curl http://h --next http://i",
+                "`--next`: it starts another request",
+            ),
+            ("curl http://h && curl http://i", "second request in line 1"),
+            ("curl http://h\ncurl http://i", "second request in line 2"),
+            ("curl 'http://h/{a,b}'", "stands for several URLs"),
+            ("curl 'http://h/[1-3]'", "stands for several URLs"),
+            ("curl http://h -H", "`-H` has no value"),
+            (
+                "curl http://h -d @file",
+                "`-d`: cannot read the file `file`: no such file",
+            ),
+            ("curl http://h -d @-", "`-d`: it reads the standard input"),
+            ("curl http://h -F a", "`-F`: it has no `=`"),
+            (
+                "curl http://h -F 'a=@b;headers=x'",
+                "`headers=` and `encoder=` are not supported",
+            ),
+            (
+                "curl http://h -b cookies.txt",
+                "`-b`: `cookies.txt` is a file of cookies",
+            ),
+            ("curl http://h -H @f", "`-H`: headers in a file are not read"),
+            ("curl http://h -d a -F b=c", "`-d` and `-F` exclude each other"),
+            ("curl http://h -I -d a", "`-d` and `-I` exclude each other"),
+            ("curl http://h -K f", "`-K` is not supported"),
+            ("curl http://h --nothing", "`--nothing` is not supported"),
+            ("curl http://h --data-", "`--data-` of curl is ambiguous"),
+            ("curl http://h -s?", "`-?` is not supported"),
         ] {
-            let error = parse(line).expect_err(line).to_string();
-            assert!(error.contains(part), "{error}");
+            let error = parse(line, &read).expect_err(line).to_string();
+            assert!(error.contains(part), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn patterns_of_prony_and_brackets_are_no_patterns_of_curl() {
+        for url in [
+            "http://h/{n:range(1,9)}",
+            "http://h/{name}",
+            "http://h/?a[]=1&b[0]=2",
+            "http://[::1]/",
+        ] {
+            assert_eq!(parsed(&format!("curl '{url}'")).url, url);
+        }
+        assert_eq!(parsed("curl -g 'http://h/{a,b}'").url, "http://h/{a,b}");
     }
 }
