@@ -6,11 +6,11 @@ use libfuzzer_sys::fuzz_target;
 use prony_config::input::curl;
 
 fuzz_target!(|text: &str| {
-    if let Ok(request) = curl::parse(text) {
-        assert!(request.url.contains("://"), "{request:?}");
-        assert!(
-            request.body.is_none() || !request.headers.is_empty(),
-            "a body has a type"
-        );
+    let no_files = |_: &str| Ok(b"content".to_vec());
+    for command in curl::parse_script(text, &no_files).unwrap_or_default() {
+        assert!(command.line > 0);
+        if let Ok(request) = command.request {
+            assert!(request.url.contains("://"), "{request:?}");
+        }
     }
 });

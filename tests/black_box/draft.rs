@@ -205,14 +205,12 @@ fn a_har_file_becomes_a_contract() {
         entry("POST", "http://shop.example/upload", (200, json_type, "{}"),
             json!({ "mimeType": "image/png", "encoding": "base64", "text": "iVBORw0KGgo=" })),
         entry("GET", "http://cdn.example/logo.png", (200, "image/png", "x"), Value::Null),
-        entry("GET", "http://shop.example/gone", (0, "", ""), Value::Null),
     ] } });
     project.write("shop.har", &har.to_string());
     let text = project.drafted(&["--har", "shop.har"]);
     for part in [
         "a binary body",
-        "it has no reply",
-        "1 request(s) to other servers",
+        "1 request(s) to http://cdn.example",
         "Secrets were removed: `Authorization`",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
@@ -365,6 +363,77 @@ fn a_draft_of_one_get_sends_no_other_methods() {
     assert_eq!(project.contracts(), ["mine"]);
 }
 
+/// `/items/7` as it is asked by a recording without a reply, and by commands in a file.
+#[test]
+fn replies_that_no_source_has_are_recorded() {
+    let url = shop(json!(5));
+    let request = json!({ "method": "GET", "url": "http://shop.example/items/7", "headers": [] });
+    let entries = [
+        json!({ "request": request }),
+        json!({ "request": request, "response": { "status": 0 } }),
+    ];
+    let har = json!({ "log": { "entries": entries } }).to_string();
+    for (source, file, text) in [
+        ("--har", "shop.har", har.as_str()),
+        (
+            "--curl",
+            "@calls.sh",
+            "# mine\ncurl -fsSL http://shop.example/items/7 | jq .\n",
+        ),
+    ] {
+        let project = Project::new();
+        project.write(file.trim_start_matches('@'), text);
+        let guessed = project.prony(&["new", "contract", "guessed", source, file]);
+        assert_eq!(guessed.code, Some(0), "{guessed:?}");
+        let text = project.drafted(&[source, file, "--record", &url]);
+        assert!(
+            text.contains("name = \"jug\"") && !text.contains("a guess"),
+            "{text}"
+        );
+        project.tells_apart();
+    }
+}
+
+#[test]
+fn a_draft_counts_what_it_has_and_what_not() {
+    let project = Project::new();
+    let items = json!([
+        { "name": "whole", "request": "http://shop.example/items" },
+        { "name": "part", "request": { "url": "http://shop.example/items", "header": [{ "key": "X", "value": "{{x}}" }] } },
+        { "name": "bad header", "request": { "url": "http://shop.example/items", "header": [{ "key": "a b", "value": "1" }] } },
+        { "name": "bad method", "request": { "method": "GE T", "url": "http://shop.example/items" } },
+        { "name": "file", "request": { "method": "POST", "url": "http://shop.example/items", "body": { "mode": "file", "file": { "src": "a" } } } },
+    ]);
+    project.write(
+        "c.json",
+        &json!({ "info": { "name": "c" }, "item": items }).to_string(),
+    );
+    let ended = project.prony(&["new", "contract", "mine", "--postman", "c.json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .out
+            .contains("2 operations drafted, 1 of them partially, 3 omitted"),
+        "{ended:?}"
+    );
+    for part in [
+        "c.json:1, `bad header`: left out: ",
+        "c.json:1, `bad method`: left out: ",
+        "c.json:1: left out: `file`: ",
+    ] {
+        assert!(ended.err.contains(part), "no `{part}` in {}", ended.err);
+    }
+    let text =
+        std::fs::read_to_string(project.0.path().join("contracts/mine/contract.toml")).expect("a contract");
+    assert!(text.contains("# c.json:1: left out: `file`: "), "{text}");
+    let told = project
+        .prony(&["new", "contract", "other", "--postman", "c.json", "--json"])
+        .json();
+    assert_eq!(told["operations"], json!(["whole", "part"]));
+    assert_eq!(told["partial"], json!(["part"]));
+    assert_eq!(told["omitted"].as_array().map(Vec::len), Some(3), "{told}");
+}
+
 #[test]
 fn what_differs_between_two_replies_becomes_a_type() {
     let project = Project::new();
@@ -409,7 +478,7 @@ fn a_collection_of_postman_becomes_a_contract() {
     for part in [
         "[operation.One_item]",
         "Authorization = \"Bearer {token}\"",
-        "`Upload` is left out",
+        "left out: `Upload`: its body is the file `/a`",
         "200 is a guess",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
@@ -431,8 +500,8 @@ fn nothing_half_written_stays() {
         (["--har", "no.har"], "no.har:1: not a HAR file"),
         (["--postman", "empty.json"], "has no request"),
         (
-            ["--curl", "curl --ntlm http://h/"],
-            "--curl number 1: `--ntlm` of curl is not supported",
+            ["--curl", "curl --nothing http://h/"],
+            "--curl number 1: `--nothing` is not supported",
         ),
         (["--record", "ftp://127.0.0.1:1/"], "http:// or https://"),
         (

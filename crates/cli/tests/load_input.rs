@@ -128,13 +128,52 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
     for (name, text, part) in [
         ("empty.csv", "", "no row"),
         ("names.csv", "id,name\n", "no row"),
-        ("ragged.csv", "id,name\n1\n", "row 1"),
-        ("bad.jsonl", "{\"id\": 1}\n{\"name\": 2}\n", "row 2"),
+        ("ragged.csv", "id,name\n1\n", "line 2: it has 1 value"),
+        (
+            "bad.jsonl",
+            "{\"id\": 1}\n\n{\"name\": 2}\n",
+            "line 3: it has no `id`",
+        ),
+        (
+            "semicolon.csv",
+            "id;name\n1;2\n",
+            "semicolon.csv: line 1: the columns of `id;name` are separated by semicolons: separate them by commas",
+        ),
+        ("tab.csv", "id\tname\n1\t2\n", "separated by tabs"),
     ] {
         let table = files.write(name, text);
         let output = prony(&["load", &url, "--data", &table]);
         assert_refused(&output, part);
     }
+}
+
+#[test]
+fn a_byte_order_mark_and_empty_lines_are_no_values() {
+    let (server, files) = (RecordingServer::start(), Files::new());
+    let url = format!("{}/x/{{a}}", server.url);
+    let feed = files.write("feed.txt", "\u{feff}1\r\n\r\n2\r\n");
+    let table = files.write("table.csv", "\u{feff}a\r\n1\r\n\r\n2\r\n");
+    let lines = files.write("lines.jsonl", "\u{feff}{\"a\": 1}\r\n\r\n{\"a\": 2}\r\n");
+    let list = format!("\u{feff}GET {0}/x/1\r\n\r\nGET {0}/x/2\r\n", server.url);
+    let list = files.write("list.txt", &list);
+    for more in [
+        vec![url.as_str(), "--feed", &format!("a={feed}")],
+        vec![url.as_str(), "--data", &table],
+        vec![url.as_str(), "--data", &lines],
+        vec!["--urls", &list],
+    ] {
+        let output = prony(&[&["load", "-n", "20", "-c", "1"], more.as_slice()].concat());
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        let requests = std::mem::take(&mut *server.requests.lock().expect("no panic"));
+        let paths: BTreeSet<&str> = requests
+            .iter()
+            .filter_map(|request| request.head.split(' ').nth(1))
+            .collect();
+        assert_eq!(paths, BTreeSet::from(["/x/1", "/x/2"]), "{more:?}");
+    }
+    let empty = files.write("empty.txt", "\u{feff}\r\n\n");
+    let output = prony(&["load", &url, "--feed", &format!("a={empty}")]);
+    assert_refused(&output, "the file has no values: write one on each line");
 }
 
 #[test]
@@ -156,7 +195,7 @@ fn a_line_of_curl_is_taken_over() {
     assert_eq!(body, "{\"it's\": 1}");
     for (line, part) in [
         ("wget http://h", "start with `curl`"),
-        ("curl http://h -T a", "`-T` of curl"),
+        ("curl http://h --nothing", "`--nothing` is not supported"),
         ("curl 'http://h", "quote"),
     ] {
         let output = prony(&["load", "--curl", line]);
@@ -217,13 +256,63 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
     assert!(got.contains("does not decode"), "{broken}");
 }
 
+/// An error says each thing once: no part of a message between colons is repeated.
 #[test]
 fn an_error_is_reported_once() {
-    let url = serve(|_| None);
-    let output = prony(&["load", &url, "-n", "1", "-H", "Bad Name: x"]);
-    let message = stderr_of(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert_eq!(message.matches("cannot be sent").count(), 1, "{message}");
+    let (server, files) = (RecordingServer::start(), Files::new());
+    let url = server.url.as_str();
+    let table = files.write("t.csv", "id;name\n1;2\n");
+    let ragged = files.write("r.csv", "a,b\n1\n");
+    let list = files.write("l.txt", "GET nowhere\n");
+    let headers = files.write("h.txt", "none\n");
+    let proto = files.write("p.proto", "syntax = \"proto3\"; message");
+    let sequence = files.write("s.toml", "[[step]]\nhttp = \"GET /a b\"\n");
+    let space = format!("{url}/a b");
+    for (arguments, part) in [
+        (vec![space.as_str()], "path `/a b` cannot be sent"),
+        (vec![url, "-H", "Bad Name: x"], "header `Bad Name` cannot be sent"),
+        (vec![url, "-H", "A: \u{1}"], "contains a control character"),
+        (
+            vec![url, "-H", "Content-Length: 3"],
+            "header `Content-Length` cannot be sent",
+        ),
+        (vec![url, "-X", "GE T"], "`GE T` is not an HTTP method"),
+        (vec![url, "-H", &format!("@{headers}")], "line 1 is not a header"),
+        (vec![url, "--data", &table], "separated by semicolons"),
+        (vec![url, "--data", &ragged], "it has 1 value"),
+        (vec![url, "--data", "/no/such.csv"], "cannot read /no/such.csv"),
+        (vec!["--urls", &list], "`GET nowhere` is not a request"),
+        (vec!["--curl", "curl 'http://h"], "a quote is not closed"),
+        (vec!["--curl", "@/no/such.sh"], "cannot read /no/such.sh"),
+        (
+            vec!["--curl", "curl http://h -d @/no/such"],
+            "cannot read the file `/no/such`",
+        ),
+        (vec![url, "--sequence", &sequence], "a space in the path"),
+        (
+            vec![url, "--grpc", "--method", "a.B/c", "--proto", &proto],
+            "expected an identifier",
+        ),
+        (
+            vec![url, "--grpc", "--method", "a.B/c"],
+            "cannot ask the service for its methods",
+        ),
+        (vec![url, "--expect-body", "("], "is not a regular expression"),
+        (
+            vec![url, "--expect-json", "a="],
+            "it must begin with a JSON pointer",
+        ),
+    ] {
+        let output = prony(&[&["load", "-n", "1"], arguments.as_slice()].concat());
+        let message = stderr_of(&output);
+        assert!(!output.status.success(), "{message}");
+        assert_eq!(message.matches(part).count(), 1, "{message}");
+        let mut parts: Vec<&str> = message.split(": ").map(str::trim).collect();
+        parts.sort_unstable();
+        let count = parts.len();
+        parts.dedup();
+        assert_eq!(parts.len(), count, "{message}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod corpus;
 mod dashboard;
 mod files;
 mod load;
+mod load_curl;
 mod load_familiar;
 mod load_help;
 mod load_input;

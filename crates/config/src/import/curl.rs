@@ -1,71 +1,174 @@
 //! Drafts from curl commands, from a single URL, and from nothing.
 
-use crate::import::draft::Names;
-use crate::import::message::{CapturedRequest, operation, parts};
-use crate::import::{Draft, DraftError, Expect, ExpectedBody, Operation};
+use crate::import::message::{CapturedRequest, OperationMaker, guess, parts, text_body};
+use crate::import::size::DraftRoom;
+use crate::import::{Draft, DraftError, Expect, ExpectedBody, Omission, Operation};
+use crate::input::curl::{CurlCommand, CurlRequest, parse_script, read_file};
 
-/// A draft from curl commands, as copied from browsers; all must have the same server.
+/// Why the reply of a command is a guess.
+const UNKNOWN: &str = "The reply is unknown";
+
+/// A command, or a file with commands.
+struct CurlSource {
+    /// The text of the option, for messages.
+    place: String,
+    text: String,
+    /// Whether lines of the text are those of a file.
+    is_file: bool,
+}
+
+/// A draft from curl commands, as people type them and browsers copy them, or from files of such commands, `@FILE`. All must have the
+/// same server.
 pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
-    let mut names = Names::default();
-    let mut draft = Draft {
-        title: "Requests from curl".to_owned(),
-        source: format!("{} line(s) of curl", lines.len()),
-        has_real_requests: true,
-        ..Draft::default()
+    let mut reading = CurlReader {
+        maker: OperationMaker::default(),
+        room: DraftRoom::new(),
+        server: None,
+        draft: Draft {
+            title: "Requests from curl".to_owned(),
+            source: format!("{} of curl", plural(lines.len(), "command")),
+            has_real_requests: true,
+            ..Draft::default()
+        },
     };
-    let mut server: Option<String> = None;
     for (number, line) in (1..).zip(lines) {
-        let wrong = |message: String| DraftError::Curl { number, message };
-        let asked = crate::input::curl::parse(line).map_err(|error| wrong(error.to_string()))?;
-        let (origin, target) = parts(&asked.url).map_err(wrong)?;
-        let first = server.get_or_insert_with(|| origin.clone());
-        if *first != origin {
-            return Err(wrong(format!(
-                "it goes to {origin}, the first one to {first}: a contract has one server, so write a second contract for the other"
-            )));
+        let source = source(number, line)?;
+        match parse_script(&source.text, &read_file) {
+            Ok(commands) => {
+                for command in commands {
+                    reading.command(command, &source);
+                }
+            }
+            Err(error) => reading.omit(source.place.clone(), error.to_string()),
         }
-        let mut headers = Vec::new();
-        for header in &asked.headers {
-            let (name, value) = header.split_once(':').ok_or_else(|| {
-                // Its text may be a secret.
-                wrong("one of its headers has no `:`: write -H 'Name: value'".to_owned())
-            })?;
-            headers.push((name.trim().to_owned(), value.trim().to_owned()));
-        }
-        let sent = CapturedRequest {
-            method: asked.method().to_owned(),
-            url: asked.url.clone(),
-            headers,
-            body: asked.body.clone(),
-        };
-        draft.operations.push(guessed(operation(
-            &mut names,
-            format!("--curl number {number}, sent to {origin}"),
-            (&sent, &target),
-        )));
     }
+    let mut draft = reading.draft;
+    draft.omitted.extend(reading.room.omission());
+    draft.remarks.extend(reading.maker.remark());
+    if draft.operations.is_empty() {
+        return Err(DraftError::nothing(&draft.omitted));
+    }
+    let server = reading.server.unwrap_or_default();
     draft.summary = format!(
-        "{} request(s) from curl to {}.",
-        lines.len(),
-        server.unwrap_or_default()
+        "{} from curl to {server}.",
+        plural(draft.operations.len(), "request")
     );
     Ok(draft)
 }
 
+fn source(number: usize, line: &str) -> Result<CurlSource, DraftError> {
+    let Some(path) = line.strip_prefix('@') else {
+        return Ok(CurlSource {
+            place: format!("--curl number {number}"),
+            text: line.trim().to_owned(),
+            is_file: false,
+        });
+    };
+    let unreadable = |reason: String| DraftError::Unreadable {
+        file: path.to_owned(),
+        reason,
+    };
+    let bytes = read_file(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+    Ok(CurlSource {
+        place: path.to_owned(),
+        text,
+        is_file: true,
+    })
+}
+
+struct CurlReader {
+    maker: OperationMaker,
+    room: DraftRoom,
+    /// The server of the first request.
+    server: Option<String>,
+    draft: Draft,
+}
+
+impl CurlReader {
+    fn omit(&mut self, place: String, reason: String) {
+        self.draft.omitted.push(Omission::new(place, reason));
+    }
+
+    fn command(&mut self, command: CurlCommand, source: &CurlSource) {
+        let place = if source.is_file {
+            format!("{}:{}", source.place, command.line)
+        } else {
+            source.place.clone()
+        };
+        if !self.room.is_open(|| place.clone()) {
+            return;
+        }
+        match command.request.map_err(|error| error.to_string()) {
+            Ok(request) => {
+                if let Err(reason) = self.request(request, &place) {
+                    self.omit(place, reason);
+                }
+            }
+            Err(reason) => self.omit(place, reason),
+        }
+    }
+
+    fn request(&mut self, request: CurlRequest, place: &str) -> Result<(), String> {
+        let (origin, target) = parts(&request.url)?;
+        let first = self.server.get_or_insert_with(|| origin.clone());
+        if *first != origin {
+            return Err(format!(
+                "it goes to {origin}, the first one to {first}: a contract has one server, so write a second contract for the other"
+            ));
+        }
+        let body = request.body.map(text_body).transpose()?;
+        let is_of_browser = |(name, _): &(String, String)| name.to_ascii_lowercase().starts_with("sec-");
+        let sent = CapturedRequest {
+            method: request.method,
+            url: request.url,
+            is_of_browser: request.headers.iter().any(is_of_browser),
+            headers: request.headers,
+            body,
+        };
+        let from = format!("{place}, sent to {origin}");
+        let mut made = self.maker.operation(from, (&sent, &target));
+        guess(&mut made, UNKNOWN);
+        if request.follow {
+            made.remarks
+                .push("Redirects are not followed (`-L` of curl).".to_owned());
+        }
+        made.remarks.extend(sentences(request.remarks));
+        for gap in sentences(request.gaps) {
+            made.add_gap(gap);
+        }
+        self.room
+            .add(made, &mut self.draft.operations, || place.to_owned());
+        Ok(())
+    }
+}
+
+fn sentences(texts: Vec<String>) -> impl Iterator<Item = String> {
+    texts.into_iter().map(|text| format!("{text}."))
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A draft of one GET of this URL.
 pub fn from_url(url: &str) -> Result<Draft, DraftError> {
-    let mut draft =
-        from_curl(&[format!("curl '{}'", url.replace('\'', "%27"))]).map_err(|error| match error {
-            DraftError::Curl { message, .. } => DraftError::Empty(message),
-            other => other,
-        })?;
-    "A recorded reply".clone_into(&mut draft.title);
-    draft.summary = format!("The reply of {url}.");
-    url.clone_into(&mut draft.source);
-    for operation in &mut draft.operations {
-        url.clone_into(&mut operation.from);
-    }
-    Ok(draft)
+    let (_, target) = parts(url).map_err(DraftError::Empty)?;
+    let sent = CapturedRequest {
+        method: "GET".to_owned(),
+        url: url.to_owned(),
+        ..CapturedRequest::default()
+    };
+    let mut made = OperationMaker::default().operation(url.to_owned(), (&sent, &target));
+    guess(&mut made, UNKNOWN);
+    Ok(Draft {
+        title: "A recorded reply".to_owned(),
+        summary: format!("The reply of {url}."),
+        source: url.to_owned(),
+        has_real_requests: true,
+        operations: vec![made],
+        ..Draft::default()
+    })
 }
 
 /// A draft as a starting point: one path with a greeting.
@@ -90,12 +193,4 @@ pub fn from_nothing() -> Draft {
         operations: vec![hello],
         ..Draft::default()
     }
-}
-
-/// The reply is unknown: any success is valid until the author says more.
-fn guessed(mut operation: Operation) -> Operation {
-    operation.expect.status = vec![200];
-    let remark = "The reply is unknown: 200 is a guess. Use `--record URL` to query the server.";
-    operation.remarks.push(remark.to_owned());
-    operation
 }

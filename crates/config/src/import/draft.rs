@@ -55,6 +55,9 @@ impl fmt::Display for Omission {
     }
 }
 
+/// The most omissions that are shown.
+const MOST_SHOWN: usize = 100;
+
 /// How much of the source is in a draft, in operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DraftCounts {
@@ -99,6 +102,22 @@ impl Draft {
             partial: self.operations.iter().filter(|one| one.is_partial).count(),
             omitted: self.omitted.iter().map(|omission| omission.count).sum(),
         }
+    }
+
+    /// What is not in the draft, in lines for a reader. A source may have any number of such requests.
+    pub fn omitted_lines(&self) -> Vec<String> {
+        let shown = self.omitted.iter().take(MOST_SHOWN);
+        let mut lines: Vec<String> = shown.map(ToString::to_string).collect();
+        let more = self
+            .omitted
+            .iter()
+            .skip(MOST_SHOWN)
+            .map(|omission| omission.count);
+        let more: usize = more.sum();
+        if more > 0 {
+            lines.push(format!("{more} more requests are left out."));
+        }
+        lines
     }
 }
 

@@ -41,15 +41,26 @@ pub enum DraftError {
         /// The error, and the remedy.
         message: String,
     },
-    /// A curl command that is not supported.
-    #[error("--curl number {number}: {message}")]
-    Curl {
-        /// The number of the command, from 1.
-        number: usize,
-        /// The error, and the remedy.
-        message: String,
-    },
     /// A source without any request that a contract can send.
     #[error("{0}")]
     Empty(String),
+}
+
+/// The most reasons in an error.
+const MOST_REASONS: usize = 20;
+
+impl DraftError {
+    /// No request of a source is in its draft.
+    fn nothing(omitted: &[Omission]) -> Self {
+        let reason = |omission: &Omission| format!("{}: {}", omission.place, omission.reason);
+        if let [only] = omitted {
+            return Self::Empty(reason(only));
+        }
+        let mut lines = vec!["no request that a contract can send:".to_owned()];
+        lines.extend(omitted.iter().take(MOST_REASONS).map(reason));
+        if let Some(more) = omitted.len().checked_sub(MOST_REASONS).filter(|more| *more > 0) {
+            lines.push(format!("and {more} more"));
+        }
+        Self::Empty(lines.join("\n  "))
+    }
 }

@@ -1,6 +1,7 @@
 //! Takes the secrets out of a draft, which becomes a file that people share.
 
 use crate::import::{Body, Draft, Expect, ExpectedBody, Operation};
+use crate::input::multipart;
 use prony_load::secrets::{KnownSecrets, MASK, is_secret, is_secret_parameter, mask_header, mask_named};
 use serde_json::{Value, json};
 
@@ -78,11 +79,16 @@ fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownS
         operation.path = format!("{path}?{query}");
     }
     let form = has_form(operation);
+    let boundary = form_boundary(operation);
     match &mut operation.body {
         Some(Body::Json(value)) if is_body_real => redact_json(value, known, &mut removed),
         Some(Body::Text(text) | Body::Template(text)) if is_body_real && form => {
             known.add_query(&format!("?{text}"));
             *text = redact_pairs(text, &is_place, &mut removed);
+        }
+        Some(Body::Text(text) | Body::Template(text)) if is_body_real && boundary.is_some() => {
+            let boundary = boundary.unwrap_or_default();
+            *text = redact_parts(text, &boundary, (known, &is_place, &mut removed));
         }
         Some(Body::Text(text) | Body::Template(text)) if is_body_real => {
             let masked = between(text, &places, |text| mask_named(text).replace(MASK, MARK));
@@ -113,6 +119,39 @@ fn between(text: &str, places: &[String], change: impl Fn(&str) -> String) -> St
 fn has_form(operation: &Operation) -> bool {
     let mut headers = operation.headers.iter();
     headers.any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.contains("urlencoded"))
+}
+
+/// The boundary of a form in parts, if the body is one.
+fn form_boundary(operation: &Operation) -> Option<String> {
+    let is_type = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("content-type");
+    let (_, kind) = operation.headers.iter().find(is_type)?;
+    let is_form = kind.to_ascii_lowercase().starts_with("multipart/form-data");
+    let boundary = multipart::boundary_of(kind).filter(|_| is_form)?;
+    Some(format!("--{boundary}"))
+}
+
+/// A form in parts without its secrets.
+fn redact_parts(
+    text: &str,
+    boundary: &str,
+    (known, is_place, removed): (&mut KnownSecrets, &impl Fn(&str) -> bool, &mut Vec<String>),
+) -> String {
+    let parts = text.split(boundary).map(|part| {
+        let Some((head, content)) = part.split_once("\r\n\r\n") else {
+            return part.to_owned();
+        };
+        let name = head
+            .split_once("name=\"")
+            .map_or("", |(_, rest)| rest.split('"').next().unwrap_or_default());
+        let value = content.trim_end_matches("\r\n");
+        if !is_secret_parameter(name) || value.is_empty() || is_place(value) {
+            return part.to_owned();
+        }
+        known.add(value);
+        removed.push(format!("`{name}` of the body"));
+        format!("{head}\r\n\r\n{MARK}{}", &content[value.len()..])
+    });
+    parts.collect::<Vec<_>>().join(boundary)
 }
 
 /// A query or a form without its secrets.
@@ -357,5 +396,33 @@ mod tests {
             Some(Body::Text("user=ada&pass=SECRET".to_owned()))
         );
         assert_eq!(draft.operations[0].expect.body, None);
+        draft.operations[0].headers[0].1 = "multipart/form-data; boundary=B".to_owned();
+        let form = |secret: &str| {
+            let part = |name: &str, value: &str| {
+                format!("--B\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+            };
+            format!(
+                "{}{}{}--B--\r\n",
+                part("user", "ada"),
+                part("password", secret),
+                part("token", "{key}")
+            )
+        };
+        draft.operations[0].body = Some(Body::Template(form("S-9-secret")));
+        draft.redact();
+        assert_eq!(draft.operations[0].body, Some(Body::Template(form("SECRET"))));
+    }
+
+    #[test]
+    fn placeholders_are_no_secrets_and_everything_around_them_is_searched() {
+        let mut draft = recorded();
+        let template = r#"{"password":"S-8-secret","n":{key},"token":"{key}","apiKey":"S-9-secret"}"#;
+        draft.operations[0].body = Some(Body::Template(template.to_owned()));
+        draft.redact();
+        let expected = r#"{"password":"SECRET","n":{key},"token":"{key}","apiKey":"SECRET"}"#;
+        assert_eq!(
+            draft.operations[0].body,
+            Some(Body::Template(expected.to_owned()))
+        );
     }
 }

@@ -121,24 +121,18 @@ impl DraftRoom {
         }
     }
 
-    /// Why operations are missing, if any are.
-    pub(crate) fn remark(&self) -> Option<String> {
-        self.omission().map(|omission| omission.to_string())
-    }
-
     /// The operations that have no room, if there are any.
     pub(crate) fn omission(&self) -> Option<Omission> {
-        let (place, count) = self.left_out.as_ref()?;
-        let reason = format!(
-            "this operation and {} after it: a draft has at most {MOST_OPERATIONS} operations and {} MiB",
-            count - 1,
+        let (place, count) = self.left_out.clone()?;
+        let reason = format!("{count} operation(s) from here on: {}", Self::limit());
+        Some(Omission { place, reason, count })
+    }
+
+    fn limit() -> String {
+        format!(
+            "a draft has at most {MOST_OPERATIONS} operations and {} MiB",
             LARGEST_DRAFT >> 20
-        );
-        Some(Omission {
-            place: place.clone(),
-            reason,
-            count: *count,
-        })
+        )
     }
 }
 

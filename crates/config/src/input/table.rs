@@ -23,11 +23,18 @@ pub enum TableError {
     /// Two columns with the same name.
     #[error("two columns are called `{0}`")]
     Twice(String),
-    /// A row that does not fit.
-    #[error("row {row}: {reason}")]
-    Row {
-        /// The row number, from 1; 0 for the header line.
-        row: usize,
+    /// A header line with another separator than the comma.
+    #[error("line 1: the columns of `{header}` are separated by {separator}: separate them by commas")]
+    Separator {
+        /// The header line.
+        header: String,
+        separator: &'static str,
+    },
+    /// A line that does not fit.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// The line number, from 1.
+        line: usize,
         /// The reason.
         reason: String,
     },
@@ -35,6 +42,7 @@ pub enum TableError {
 
 /// Parses a table: JSON Lines if the file extension says so (`.jsonl`, `.ndjson`, `.json`), else CSV.
 pub fn parse(path: &Path, text: &str) -> Result<Table, TableError> {
+    let text = text.trim_start_matches('\u{feff}');
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
         Some("jsonl" | "ndjson" | "json") => parse_json_lines(text),
@@ -42,11 +50,11 @@ pub fn parse(path: &Path, text: &str) -> Result<Table, TableError> {
     }
 }
 
-/// Parses CSV. Its first line names the columns.
+/// Parses CSV. Its first line names the columns; empty lines are skipped.
 pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let broken = |row: usize, error: &csv::Error| TableError::Row {
-        row,
+    let broken = |error: &csv::Error| TableError::Line {
+        line: error.position().map_or(1, |position| line_of(text, position)),
         reason: match error.kind() {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
@@ -58,13 +66,19 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
             _ => error.to_string(),
         },
     };
-    let names = reader.headers().map_err(|error| broken(0, &error))?.clone();
+    let names = reader.headers().map_err(|error| broken(&error))?.clone();
+    if let (1, Some(header)) = (names.len(), names.get(0))
+        && let Some(separator) = separator(header)
+    {
+        let header = header.to_owned();
+        return Err(TableError::Separator { header, separator });
+    }
     let mut columns: Vec<(String, Vec<String>)> = names
         .iter()
         .map(|name| (name.trim().to_owned(), Vec::new()))
         .collect();
-    for (row, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| broken(row + 1, &error))?;
+    for record in reader.records() {
+        let record = record.map_err(|error| broken(&error))?;
         for ((_, values), value) in columns.iter_mut().zip(&record) {
             values.push(value.to_owned());
         }
@@ -72,16 +86,32 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     checked(columns)
 }
 
+/// The line of a record, whose position is before the empty lines in front of it.
+fn line_of(text: &str, position: &csv::Position) -> usize {
+    let begin = usize::try_from(position.byte()).unwrap_or(0);
+    let rest = text.get(begin..).unwrap_or_default();
+    let empty = rest.len() - rest.trim_start_matches(['\r', '\n']).len();
+    1 + text[..begin + empty].matches('\n').count()
+}
+
+/// What separates the columns of a header line without a comma.
+fn separator(header: &str) -> Option<&'static str> {
+    [(';', "semicolons"), ('\t', "tabs"), ('|', "`|`")]
+        .into_iter()
+        .find_map(|(letter, name)| header.contains(letter).then_some(name))
+}
+
 /// Parses JSON Lines: one object per line, all with the members of the first. Strings are used without quotes, other
 /// values as JSON.
 pub fn parse_json_lines(text: &str) -> Result<Table, TableError> {
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    for (number, line) in lines.enumerate() {
-        let row = number + 1;
-        let wrong = |reason: String| TableError::Row { row, reason };
+    let lines = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty());
+    for (line, text) in lines {
+        let wrong = |reason: String| TableError::Line { line, reason };
         let object: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(line).map_err(|error| wrong(format!("not a JSON object: {error}")))?;
+            serde_json::from_str(text).map_err(|error| wrong(format!("not a JSON object: {error}")))?;
         if columns.is_empty() {
             columns = object.keys().map(|name| (name.clone(), Vec::new())).collect();
         }
@@ -137,13 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_and_empty_lines_are_no_data() {
+        for (path, text) in [
+            ("a.csv", "\u{feff}id\r\n\r\n7\r\n"),
+            ("a.jsonl", "\u{feff}{\"id\": 7}\r\n\r\n"),
+        ] {
+            let table = parse(Path::new(path), text).expect(path);
+            assert_eq!(table.columns, [("id".to_owned(), vec!["7".to_owned()])], "{path}");
+        }
+    }
+
+    #[test]
     fn an_invalid_table_is_an_error() {
         for (text, part) in [
             ("", "no row"),
             ("id,name\n", "no row"),
             ("a b\n1\n", "not a column name"),
             ("a,a\n1,2\n", "two columns"),
-            ("a,b\n1\n", "row 1"),
+            ("a,b\n\n1\n", "line 3"),
+            ("a;b\n1;2\n", "separated by semicolons: separate them by commas"),
+            ("a\tb\n1\t2\n", "separated by tabs"),
         ] {
             let error = parse_csv(text).expect_err(text).to_string();
             assert!(error.contains(part), "{error}");
@@ -151,8 +194,8 @@ mod tests {
         for (text, part) in [
             ("", "no row"),
             ("{}", "no row"),
-            ("[1]", "row 1"),
-            ("{\"a\":1}\n{\"b\":1}", "row 2"),
+            ("[1]", "line 1"),
+            ("{\"a\":1}\n\n{\"b\":1}", "line 3"),
             ("{\"a-b\":1}", "not a column name"),
         ] {
             let error = parse_json_lines(text).expect_err(text).to_string();

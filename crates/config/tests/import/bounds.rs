@@ -179,10 +179,11 @@ fn references_and_names_are_followed_in_linear_time() {
     let draft = draft_of(from_har, &json!({ "log": { "entries": entries } }).to_string()).expect("a draft");
     assert_eq!(draft.operations.len(), 10_000);
     assert!(
-        draft.remarks[0].contains("at most 10000 operations"),
+        draft.omitted[0].reason.contains("at most 10000 operations"),
         "{:?}",
-        draft.remarks
+        draft.omitted
     );
+    assert_eq!(draft.counts().omitted, 1_000);
     assert_eq!(draft.operations[9_999].name, "get_10000");
 }
 
@@ -236,16 +237,11 @@ fn variables_of_a_collection_are_filled_within_a_limit() {
     let draft = draft_of(from_postman, &collection.to_string()).expect("a draft");
     let names: Vec<&str> = draft.operations.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["places", "headers", "right"]);
-    assert!(
-        draft.remarks[0].contains("`many` is left out: `http://a/xx"),
-        "{:?}",
-        draft.remarks
-    );
-    assert!(
-        draft.remarks[0].contains("a URL of more than 16384 bytes"),
-        "{:?}",
-        draft.remarks
-    );
+    let [many] = draft.omitted.as_slice() else {
+        panic!("{:?}", draft.omitted);
+    };
+    assert!(many.reason.starts_with("`many`: `http://a/xx"), "{many}");
+    assert!(many.reason.contains("a URL of more than 16384 bytes"), "{many}");
     let headers = &draft.operations[1];
     assert_eq!(headers.headers.len(), 200);
     assert!(headers.remarks[0].contains("`x200`"), "{:?}", headers.remarks);

@@ -180,6 +180,24 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_template_has_its_placeholders_and_everything_else_is_text(texts in prop::collection::vec(texts(), 3)) {
+        let is_free = |text: &String| !["{id}", "{token}"].iter().any(|place| text.contains(place));
+        let [first, second, third] = texts.as_slice() else { unreachable!() };
+        let template = format!("{first}{{id}}{second}{{token}}{third}");
+        // Neither part nor joint may look like a placeholder of the operation.
+        let places = template.matches("{id}").count() + template.matches("{token}").count();
+        prop_assume!(texts.iter().all(is_free) && places == 2);
+        let draft = draft(Body::Template(template), ExpectedBody::Text(String::new()), "");
+        let (file, request, _) = written(&draft);
+        let expected = format!("{first}a b/%{second}SECRET{third}");
+        prop_assert_eq!(sent(&request), expected.as_bytes(), "{}", file);
+    }
+}
+
 #[test]
 fn what_is_longer_than_a_line_becomes_a_section() {
     let long = "x".repeat(50);

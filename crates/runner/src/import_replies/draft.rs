@@ -72,7 +72,10 @@ fn reasons(error: &ConfigError) -> impl Iterator<Item = (usize, String)> {
         ConfigError::Files(Diagnostics(found)) => found.as_slice(),
         _ => &[],
     };
-    found.iter().map(|one| (one.line, one.message.clone()))
+    found.iter().map(|one| {
+        let help = one.help.as_deref().map(|help| format!(" ({help})"));
+        (one.line, format!("{}{}", one.message, help.unwrap_or_default()))
+    })
 }
 
 /// Omits the operations that an error is about. `false`: it is about none, or no operation would be left.

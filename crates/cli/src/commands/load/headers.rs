@@ -134,6 +134,7 @@ fn of_file(path: &str) -> Result<Vec<HeaderText>, HeaderError> {
         path: path.to_owned(),
         source,
     })?;
+    let text = text.trim_start_matches('\u{feff}');
     let lines = (1..).zip(text.lines().map(str::trim));
     let written = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let headers: Vec<HeaderText> = written

@@ -128,7 +128,7 @@ pub(crate) enum JobError {
     PlainProxy(&'static str),
     #[error("-F writes `Content-Type` itself, with the boundary of its fields: remove that header")]
     FormType,
-    #[error("--feed {name}={path}: the file has no lines")]
+    #[error("--feed {name}={path}: the file has no values: write one on each line")]
     EmptyFeed { name: String, path: String },
     #[error(
         "-c A:B:TIME needs a closed load; a load with a rate has all its connections from the start: give -c one number"
@@ -207,10 +207,11 @@ pub(super) fn text(text: &str) -> Result<String, JobError> {
     }
 }
 
-/// Reads a text file.
+/// Reads a text file. A byte order mark is no part of its text.
 pub(super) fn read(path: &Path) -> Result<String, JobError> {
-    std::fs::read_to_string(path).map_err(|source| JobError::File {
+    let text = std::fs::read_to_string(path).map_err(|source| JobError::File {
         path: path.display().to_string(),
         source,
-    })
+    })?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }

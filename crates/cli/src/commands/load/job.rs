@@ -11,6 +11,7 @@ use super::resolve;
 use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
+use prony_config::input::feed;
 use prony_config::input::form::{self, FormField};
 use prony_config::target;
 use prony_load::secrets::mask_path;
@@ -176,7 +177,7 @@ fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
 fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
     let mut places = PlaceholderTable::default();
     for FeedArgs { name, path } in &args.feeds {
-        let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
+        let lines = feed::parse(&read(path)?);
         if lines.is_empty() {
             return Err(JobError::EmptyFeed {
                 name: name.clone(),
@@ -249,7 +250,12 @@ fn operation(
     };
     match &asked.body {
         Some(TypedBody::Typed(text)) => request.body = Body::Bytes(text_or_file(text, places)?),
-        Some(TypedBody::Text(text)) => request.body = Body::Bytes(places.template(text)?),
+        Some(TypedBody::Bytes(bytes)) => {
+            request.body = Body::Bytes(match std::str::from_utf8(bytes) {
+                Ok(text) => places.template(text)?,
+                Err(_) => Template::literal(bytes.clone()),
+            });
+        }
         Some(TypedBody::Form(fields)) => add_form(&mut request, fields, places)?,
         None => {}
     }

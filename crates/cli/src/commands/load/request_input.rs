@@ -25,8 +25,8 @@ pub(super) struct TypedRequest {
 pub(super) enum TypedBody {
     /// The text, or `@FILE`.
     Typed(String),
-    /// The text, even if it begins with `@`.
-    Text(String),
+    /// The body itself, even if it begins with `@`. One that is not text has no placeholders.
+    Bytes(Vec<u8>),
     /// The fields of a form.
     Form(Vec<FormField>),
 }
@@ -66,18 +66,17 @@ const CURL_REDIRECTS: u8 = 50;
 const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encoding"];
 
 fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
-    let request = curl::parse(line.trim()).map_err(JobError::Curl)?;
+    let request = curl::parse(line.trim(), &curl::read_file).map_err(JobError::Curl)?;
+    for remark in request.remarks.iter().chain(&request.gaps) {
+        eprintln!("--curl: {remark}");
+    }
     let (_, path) = target::parse(&request.url, false)?;
-    let is_own = |header: &HeaderText| {
-        let name = header.name.to_ascii_lowercase();
-        OWN_HEADERS.contains(&name.as_str())
-    };
-    let method = request.method().to_owned();
+    let is_own = |name: &str| OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own));
     let mut headers: Vec<HeaderText> = request
         .headers
         .iter()
-        .map(|header| HeaderText::typed(header))
-        .filter(|header| !header.as_ref().is_ok_and(is_own))
+        .filter(|(name, _)| !is_own(name))
+        .map(|(name, value)| HeaderText::typed(&format!("{name}: {value}")))
         .collect::<Result<_, _>>()?;
     let says_encoding = |header: &HeaderText| header.name.eq_ignore_ascii_case("accept-encoding");
     if request.compressed && !headers.iter().any(says_encoding) {
@@ -88,13 +87,10 @@ fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
         url: request.url,
         requests: vec![TypedRequest {
             weight: 1,
-            method,
+            method: request.method,
             path,
             headers,
-            body: match request.form {
-                form if form.is_empty() => request.body.map(TypedBody::Text),
-                form => Some(TypedBody::Form(form)),
-            },
+            body: request.body.map(TypedBody::Bytes),
         }],
         insecure: request.insecure,
         protocol: request.protocol,

@@ -9,7 +9,9 @@ use crate::text::plural;
 use anyhow::anyhow;
 use indicatif::ProgressBar;
 use prony_config::format::FileKind;
-use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
+use prony_config::import::{
+    Draft, DraftCounts, Operation, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url,
+};
 use prony_load::Target;
 use prony_runner::import_replies::draft;
 use prony_runner::write_missing_schemas;
@@ -35,10 +37,10 @@ pub(crate) struct Args {
     /// HAR file, as saved from the network view of a browser
     #[arg(long, value_name = "FILE", group = "source")]
     har: Option<PathBuf>,
-    /// Curl command line, as copied from a browser; can be repeated
-    #[arg(long, value_name = "LINE", group = "source")]
+    /// Curl command line, as copied from a browser, or @FILE with such lines; can be repeated
+    #[arg(long, value_name = "LINE|@FILE", group = "source")]
     curl: Vec<String>,
-    /// Postman collection, version 2.0 or 2.1
+    /// Postman collection, version 2.0 or 2.1, as exported or as returned by Postman's API
     #[arg(long, value_name = "FILE", group = "source")]
     postman: Option<PathBuf>,
     /// Send each request twice to this server, and expect its replies; without another source, send one GET of this URL
@@ -51,7 +53,7 @@ pub(crate) struct Args {
     trust: load::TrustArgs,
     #[command(flatten)]
     headers: load::HeaderArgs,
-    /// Print JSON: name, folder, operations and remarks
+    /// Print JSON: name, folder, operations, what was left out, and remarks
     #[arg(long)]
     json: bool,
 }
@@ -101,8 +103,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     for line in remarks {
         eprintln!("{line}");
     }
-    for omission in &draft.omitted {
-        eprintln!("{omission}");
+    for line in draft.omitted_lines() {
+        eprintln!("{line}");
     }
     let file = folder.join("contract.toml");
     let validate = format!(

@@ -45,7 +45,7 @@ impl Draft {
             &comments(
                 head.into_iter()
                     .chain(self.remarks.iter().cloned())
-                    .chain(self.omitted.iter().map(ToString::to_string)),
+                    .chain(self.omitted_lines()),
             ),
         );
         if !self.skip_common_cases.is_empty() {

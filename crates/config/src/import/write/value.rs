@@ -1,10 +1,28 @@
 //! Values of a draft as TOML. Texts of the source that look like placeholders or formulas are escaped.
 
-use crate::format::template::escaped;
+use crate::format::template::{Piece, escaped, parse};
 use crate::import::draft::BRACE;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use toml_edit::{Array, InlineTable, Value};
+
+/// Texts and placeholders as one text, if escapes can express it. A part is a placeholder if its second member is set.
+fn escaped_parts(parts: &[(&str, bool)]) -> Option<String> {
+    let texts = parts.iter().map(|(part, is_place)| match is_place {
+        true => Some((*part).to_owned()),
+        false => escaped(part),
+    });
+    let whole = texts.collect::<Option<String>>()?;
+    let pieces = parse(&whole).ok()?;
+    let read = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => Some((text.clone(), false)),
+        Piece::Reference(reference) => Some((format!("{{{}}}", reference.name.plain()?), true)),
+        Piece::Formula(_) => None,
+    });
+    let parts = parts.iter().filter(|(part, _)| !part.is_empty());
+    let parts = parts.map(|(part, is_place)| Some(((*part).to_owned(), *is_place)));
+    read.eq(parts).then_some(whole)
+}
 
 /// Escapes the texts of an operation, and collects the placeholders that this requires in addition to its own.
 pub(super) struct EscapedTexts {
@@ -23,13 +41,24 @@ impl EscapedTexts {
 
     /// A text with the operation's own placeholders.
     pub(super) fn own_places(&mut self, text: &str) -> String {
-        let (mut out, mut rest) = (String::new(), text);
+        let (mut parts, mut rest) = (Vec::new(), text);
         while let Some((before, place, after)) = self.own_place(rest) {
-            // A brace before a placeholder would make it a text.
-            out = out + &self.without_braces(before) + place;
+            parts.extend([(before, false), (place, true)]);
             rest = after;
         }
-        out + &self.text(rest)
+        parts.push((rest, false));
+        if let Some(escaped) = escaped_parts(&parts) {
+            return escaped;
+        }
+        // Braces around a placeholder can make it another one, or a text.
+        let last = parts.len() - 1;
+        let parts = parts.into_iter().enumerate();
+        let texts = parts.map(|(number, (part, is_place))| match (is_place, number == last) {
+            (true, _) => part.to_owned(),
+            (false, true) => self.text(part),
+            (false, false) => self.without_braces(part),
+        });
+        texts.collect()
     }
 
     /// The first of the operation's own placeholders, with the texts before and after it.
