@@ -3,11 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_config::input::curl;
+use prony_config::input::curl::{self, FileAccess};
 
 fuzz_target!(|text: &str| {
-    let no_files = |_: &str| Ok(b"content".to_vec());
-    for command in curl::parse_script(text, &no_files).unwrap_or_default() {
+    let files = FileAccess {
+        read: &|path| if path.is_empty() { Err("none".to_owned()) } else { Ok(b"content".to_vec()) },
+        is_lenient: true,
+    };
+    for command in curl::parse_script(text, files).unwrap_or_default() {
         assert!(command.line > 0);
         if let Ok(request) = command.request {
             assert!(request.url.contains("://"), "{request:?}");

@@ -267,7 +267,7 @@ fn generated(random: &mut SmallRng) -> String {
         "50%+",
     ];
     const PATHS: [&str; 5] = ["/", "/a/b", "/a?x=1&y=2", "/%20?q='a'", "/v1/~me;p=1"];
-    let mut text = |random: &mut SmallRng| *TEXTS.choose(random).expect("one");
+    let text = |random: &mut SmallRng| *TEXTS.choose(random).expect("one");
     let mut words = Vec::new();
     for number in 0..random.random_range(0..4) {
         let value = text(random);

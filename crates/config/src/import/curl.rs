@@ -3,7 +3,13 @@
 use crate::import::message::{CapturedRequest, OperationMaker, guess, parts, text_body};
 use crate::import::size::DraftRoom;
 use crate::import::{Draft, DraftError, Expect, ExpectedBody, Omission, Operation};
-use crate::input::curl::{CurlCommand, CurlRequest, parse_script, read_file};
+use crate::input::curl::{CurlCommand, CurlRequest, FileAccess, parse_script, read_file};
+
+/// The files of a command: those that a draft cannot contain are empty in it.
+const FILES: FileAccess<'_> = FileAccess {
+    read: &|path| text_body(read_file(path)?).map(String::into_bytes),
+    is_lenient: true,
+};
 
 /// Why the reply of a command is a guess.
 const UNKNOWN: &str = "The reply is unknown";
@@ -33,7 +39,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
     };
     for (number, line) in (1..).zip(lines) {
         let source = source(number, line)?;
-        match parse_script(&source.text, &read_file) {
+        match parse_script(&source.text, FILES) {
             Ok(commands) => {
                 for command in commands {
                     reading.command(command, &source);

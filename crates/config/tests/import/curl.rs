@@ -120,7 +120,7 @@ fn a_command_that_cannot_be_read_costs_only_itself() {
         "curl http://h/one",
         "curl --no-such http://h/two",
         "curl http://other/three",
-        "curl -d @/no/such/file http://h/four",
+        "curl -H @/no/such/file http://h/four",
         "curl http://h/five -d $'\\x00\\xff'",
         "wget http://h/six",
         "curl http://h/seven",
@@ -132,7 +132,7 @@ fn a_command_that_cannot_be_read_costs_only_itself() {
     for (reason, part) in reasons.iter().zip([
         "--curl number 2: left out: `--no-such` is not supported: leave it out",
         "--curl number 3: left out: it goes to http://other, the first one to http://h",
-        "--curl number 4: left out: `-d`: cannot read the file `/no/such/file`: No such file",
+        "--curl number 4: left out: `-H`: headers in a file are not read",
         "--curl number 5: left out: a binary body, which a draft cannot contain",
         "--curl number 6: left out: it does not start with `curl`",
     ]) {
@@ -173,6 +173,51 @@ fn a_file_has_any_number_of_commands_each_with_its_line() {
     assert!(error.starts_with("cannot read /no/such/file: "), "{error}");
     let error = error_of(&["@/dev/null"]);
     assert!(error.contains("it is not a file"), "{error}");
+}
+
+#[test]
+fn a_file_that_a_draft_cannot_contain_is_empty_in_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, content: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).expect("a file");
+        file.to_str().expect("text").to_owned()
+    };
+    let (text, binary) = (write("a.txt", b"hello\n"), write("a.png", b"\x89PNG\0"));
+    let line = format!("curl -F t=@{text} -F b=@{binary} -F n=@/no/such http://h/form");
+    let draft = drafted(&[
+        &line,
+        &format!("curl -d @{text} http://h/text"),
+        "curl -d @- http://h/pipe",
+    ]);
+    let body = sent(&draft, "postForm").body;
+    assert!(
+        body.contains("filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nhello\n\r\n"),
+        "{body}"
+    );
+    assert!(
+        body.contains("filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n\r\n"),
+        "{body}"
+    );
+    let form = operation(&draft, "postForm");
+    assert!(
+        has_remark(
+            form,
+            &format!("`-F` of curl sends nothing here: cannot read the file `{binary}`: a binary body")
+        ),
+        "{form:?}"
+    );
+    assert!(
+        has_remark(form, "cannot read the file `/no/such`: No such file"),
+        "{form:?}"
+    );
+    assert_eq!(sent(&draft, "postText").body, "hello");
+    assert!(!operation(&draft, "postText").is_partial);
+    let pipe = operation(&draft, "postPipe");
+    assert!(
+        pipe.is_partial && has_remark(pipe, "the standard input is not in the command"),
+        "{pipe:?}"
+    );
 }
 
 #[test]

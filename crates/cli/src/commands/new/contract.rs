@@ -9,9 +9,7 @@ use crate::text::plural;
 use anyhow::anyhow;
 use indicatif::ProgressBar;
 use prony_config::format::FileKind;
-use prony_config::import::{
-    Draft, DraftCounts, Operation, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url,
-};
+use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
 use prony_load::Target;
 use prony_runner::import_replies::draft;
 use prony_runner::write_missing_schemas;

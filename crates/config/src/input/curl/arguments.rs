@@ -4,18 +4,20 @@ use super::data::{Files, text};
 use super::switches::{self, Effect, Switch};
 use super::url::{self, UrlOptions};
 use super::words::CommandWords;
-use super::{CurlError, CurlRequest, ReadFileFn};
+use super::{CurlError, CurlRequest, FileAccess};
 use crate::input::multipart::{self, FormPart};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prony_load::Protocol;
+use std::cell::RefCell;
 
 /// The request of a command.
-pub(super) fn parse(command: CommandWords, files: &ReadFileFn<'_>) -> Result<CurlRequest, CurlError> {
+pub(super) fn parse(command: CommandWords, files: FileAccess<'_>) -> Result<CurlRequest, CurlError> {
     let mut arguments = Arguments {
         files: Files {
-            read: files,
+            access: files,
             stdin: command.stdin,
+            gaps: RefCell::default(),
         },
         gaps: command.gaps,
         urls: Vec::new(),
@@ -315,6 +317,7 @@ impl Arguments<'_> {
         if !self.cookies.is_empty() {
             self.set_own("Cookie", self.cookies.join(";"));
         }
+        self.gaps.extend(self.files.gaps.take());
         let mut remarks = std::mem::take(&mut self.remarks);
         if !self.connection.is_empty() {
             remarks.push(format!(

@@ -1,31 +1,42 @@
 //! The values of `--data`, `--data-urlencode`, `--form` and their relatives.
 
 use super::words::StandardInput;
-use super::{CurlError, ReadFileFn};
+use super::{CurlError, FileAccess};
 use crate::input::multipart::FormPart;
 use percent_encoding::percent_encode;
+use std::cell::RefCell;
 
 /// Where values that begin with `@` come from.
 pub(super) struct Files<'a> {
-    pub(super) read: &'a ReadFileFn<'a>,
+    pub(super) access: FileAccess<'a>,
     pub(super) stdin: Option<StandardInput>,
+    /// The files that are empty, because they could not be read.
+    pub(super) gaps: RefCell<Vec<String>>,
 }
 
 impl Files<'_> {
     /// The content of a file; `-` is the standard input.
     pub(super) fn content(&self, switch: &str, path: &str) -> Result<Vec<u8>, CurlError> {
-        let path = match (path, &self.stdin) {
-            ("-", Some(StandardInput::Text(text))) => return Ok(text.clone()),
-            ("-", Some(StandardInput::File(path))) => path,
-            ("-" | ".", None) => {
-                let reason =
-                    "it reads the standard input, which is not in the command: give its text or a file";
-                return Err(CurlError::value(switch, reason));
-            }
-            (path, _) => path,
+        let content = match (path, &self.stdin) {
+            ("-", Some(StandardInput::Text(text))) => Ok(text.clone()),
+            ("-", Some(StandardInput::File(path))) => self.file(path),
+            ("-" | ".", None) => Err("the standard input is not in the command".to_owned()),
+            (path, _) => self.file(path),
         };
-        (self.read)(path)
-            .map_err(|reason| CurlError::value(switch, format!("cannot read the file `{path}`: {reason}")))
+        match content {
+            Ok(content) => Ok(content),
+            Err(reason) if self.access.is_lenient => {
+                self.gaps
+                    .borrow_mut()
+                    .push(format!("`{switch}` of curl sends nothing here: {reason}"));
+                Ok(Vec::new())
+            }
+            Err(reason) => Err(CurlError::value(switch, reason)),
+        }
+    }
+
+    fn file(&self, path: &str) -> Result<Vec<u8>, String> {
+        (self.access.read)(path).map_err(|reason| format!("cannot read the file `{path}`: {reason}"))
     }
 
     /// The value of a switch of `--data`, `--json` or their relatives.

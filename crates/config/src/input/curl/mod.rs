@@ -109,8 +109,20 @@ pub struct CurlCommand {
 /// Reads a file that a command names. The error is a reason.
 pub type ReadFileFn<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
-/// Parses a single command.
-pub fn parse(text: &str, files: &ReadFileFn<'_>) -> Result<CurlRequest, CurlError> {
+/// How the files that commands name are read.
+#[derive(Clone, Copy)]
+pub struct FileAccess<'a> {
+    pub read: &'a ReadFileFn<'a>,
+    /// Whether a file that cannot be read is empty, which is a gap of the request, and no error.
+    pub is_lenient: bool,
+}
+
+/// Parses a single command. All files that it names must be readable.
+pub fn parse(text: &str, read: &ReadFileFn<'_>) -> Result<CurlRequest, CurlError> {
+    let files = FileAccess {
+        read,
+        is_lenient: false,
+    };
     let mut commands = parse_script(text, files)?.into_iter();
     let first = commands.next().ok_or(CurlError::NoCurl)?;
     match commands.next() {
@@ -120,7 +132,7 @@ pub fn parse(text: &str, files: &ReadFileFn<'_>) -> Result<CurlRequest, CurlErro
 }
 
 /// Parses a text with at least one command. Commands of other programs are skipped.
-pub fn parse_script(text: &str, files: &ReadFileFn<'_>) -> Result<Vec<CurlCommand>, CurlError> {
+pub fn parse_script(text: &str, files: FileAccess<'_>) -> Result<Vec<CurlCommand>, CurlError> {
     let text = text.trim_start_matches('\u{feff}');
     let commands = if powershell::is_powershell(text) {
         powershell::commands(text)
@@ -138,7 +150,7 @@ pub fn parse_script(text: &str, files: &ReadFileFn<'_>) -> Result<Vec<CurlComman
     Ok(commands)
 }
 
-fn of_script(script: Script, files: &ReadFileFn<'_>) -> Vec<CurlCommand> {
+fn of_script(script: Script, files: FileAccess<'_>) -> Vec<CurlCommand> {
     let curls = script.commands.into_iter().filter_map(|mut command| {
         let arguments = arguments_begin(&command)?;
         command.words.drain(..arguments);
@@ -385,7 +397,10 @@ mod tests {
                 "curl http://h -d @file",
                 "`-d`: cannot read the file `file`: no such file",
             ),
-            ("curl http://h -d @-", "`-d`: it reads the standard input"),
+            (
+                "curl http://h -d @-",
+                "`-d`: the standard input is not in the command",
+            ),
             ("curl http://h -F a", "`-F`: it has no `=`"),
             (
                 "curl http://h -F 'a=@b;headers=x'",
