@@ -97,19 +97,17 @@ impl Document {
             line,
             message,
         };
+        // YAML has a notation with braces as well, which is not quite JSON.
+        let extension = Path::new(file).extension();
+        let is_yaml = extension.is_some_and(|one| one == "yaml" || one == "yml");
+        let is_json = text.trim_start().starts_with(['{', '[']) && !is_yaml;
         let (value, lines) = match serde_json::from_str::<Value>(text) {
             Ok(value) => (value, LineIndex::Json(json::Positions::of(text))),
-            // YAML has a notation with braces as well.
-            Err(error) => match yaml::read(text) {
-                Ok((value, lines)) if value.is_object() || value.is_array() => {
-                    (value, LineIndex::Yaml(lines))
-                }
-                _ if text.trim_start().starts_with(['{', '[']) => {
-                    return Err(invalid(error.line(), format!("not JSON: {error}")));
-                }
-                Ok((value, lines)) => (value, LineIndex::Yaml(lines)),
-                Err(error) => return Err(invalid(error.line, error.message)),
-            },
+            Err(error) if is_json => return Err(invalid(error.line(), format!("not JSON: {error}"))),
+            Err(_) => {
+                let read = yaml::read(text).map_err(|error| invalid(error.line, error.message))?;
+                (read.0, LineIndex::Yaml(read.1))
+            }
         };
         let document = Self {
             file: file.to_owned(),
