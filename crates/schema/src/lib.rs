@@ -5,11 +5,31 @@
 
 use jsonschema::Validator;
 use serde_json::Value;
-use std::fmt;
+use std::{fmt, thread};
+
+/// Most references of a schema that is compiled on the stack of the caller. What a reference leads to is compiled within what has it, so that
+/// a chain of schemas needs as much stack as it is long.
+const FLAT: usize = 200;
+/// The stack for others, bytes: memory that is not used is not taken.
+const STACK: usize = 1 << 30;
+
+fn references(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            usize::from(members.contains_key("$ref")) + members.values().map(references).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(references).sum(),
+        _ => 0,
+    }
+}
 
 /// A compiled schema. Formats are checked (`date-time`, `email`, …). References resolve only within the schema: nothing is
 /// fetched.
-pub struct Schema(Validator);
+pub struct Schema {
+    validator: Option<Validator>,
+    /// Whether it was compiled with a larger stack, and needs one to be freed.
+    is_deep: bool,
+}
 
 /// Why a schema could not be compiled.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +55,25 @@ pub struct Fault {
     pub got: String,
 }
 
+impl Drop for Schema {
+    fn drop(&mut self) {
+        let validator = self.validator.take();
+        if self.is_deep {
+            deep(|| drop(validator));
+        }
+    }
+}
+
+/// Runs this with a large stack.
+fn deep<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().stack_size(STACK);
+        let running = builder.spawn_scoped(scope, run);
+        let done = running.expect("invariant: the system starts a thread").join();
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 impl fmt::Debug for Schema {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Schema")
@@ -44,23 +83,33 @@ impl fmt::Debug for Schema {
 impl Schema {
     /// Compiles a schema. The error names the part of the schema that is wrong.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        jsonschema::options()
-            .should_validate_formats(true)
-            .build(schema)
-            .map(Self)
-            .map_err(|error| SchemaError {
-                at: error.instance_path().to_string(),
-                reason: error.to_string(),
-            })
+        let is_deep = references(schema) > FLAT;
+        let compile = || {
+            jsonschema::options()
+                .should_validate_formats(true)
+                .build(schema)
+                .map_err(|error| SchemaError {
+                    at: error.instance_path().to_string(),
+                    reason: error.to_string(),
+                })
+        };
+        let validator = if is_deep { deep(compile) } else { compile() };
+        validator.map(|validator| Self {
+            validator: Some(validator),
+            is_deep,
+        })
     }
 
     /// Validates a value.
     pub fn judge(&self, value: &Value) -> Result<(), Fault> {
         // The fast check first, since most replies are valid.
-        if self.0.is_valid(value) {
+        let Some(validator) = &self.validator else {
+            return Ok(());
+        };
+        if validator.is_valid(value) {
             return Ok(());
         }
-        self.0.validate(value).map_err(|error| Fault {
+        validator.validate(value).map_err(|error| Fault {
             at: error.instance_path().to_string(),
             rule: error.schema_path().to_string(),
             reason: error.masked().to_string(),

@@ -168,3 +168,20 @@ fn an_invalid_schema_is_reported_with_its_location() {
         assert!(error.contains(told), "{schema}: {error}");
     }
 }
+
+#[test]
+fn a_long_chain_of_schemas_is_compiled() {
+    const LENGTH: usize = 10_000;
+    let next = |number: usize| json!({ "$ref": format!("#/$defs/{}", (number + 1) % LENGTH) });
+    let definitions: serde_json::Map<String, Value> = (0..LENGTH)
+        .map(|number| {
+            (
+                number.to_string(),
+                json!({ "type": "object", "properties": { "next": next(number) } }),
+            )
+        })
+        .collect();
+    let schema = compiled(&json!({ "$ref": "#/$defs/0", "$defs": definitions }));
+    assert_eq!(schema.judge(&json!({ "next": { "next": {} } })), Ok(()));
+    assert!(schema.judge(&json!({ "next": { "next": 1 } })).is_err());
+}
