@@ -615,7 +615,7 @@ fn a_small_file_cannot_take_all_memory() {
             "--openapi",
             "deep.yaml",
             deep("["),
-            "deep.yaml:1: not JSON: recursion limit",
+            "deep.yaml:1: not YAML: recursion limit",
         ),
         (
             "--openapi",

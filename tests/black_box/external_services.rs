@@ -179,7 +179,7 @@ fn what_is_wrong_with_its_lines_is_told() {
             "contains no certificate",
         ),
         ("url = \"http://127.0.0.1:1/api\"", 8, "give only the host"),
-        ("url = \"127.0.0.1:1\"", 8, "http"),
+        ("url = \"ftp://127.0.0.1:1\"", 8, "http"),
         (
             "url = \"http://127.0.0.1:1\"\nrun = \"true\"",
             8,
