@@ -445,7 +445,11 @@ fn outside_of_a_checkout_it_says_so() {
             .expect("it starts"),
     );
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("is not in a project"), "{}", ended.err);
+    assert!(
+        ended.err.contains("is not inside a prony project"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod terminal;
 
 use crate::common::{Checkout, PATIENCE};
-use terminal::written_to;
+use terminal::{Stream, written_to};
 
 /// Runs the toys with a terminal of 100 × 40 as standard error; returns everything that was written there.
 fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
@@ -20,7 +20,9 @@ fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
                 "--keep-disturbed",
             ])
             .env("NO_COLOR", no_colour)
-            .env("TERM", "xterm-256color"),
+            .env("TERM", "xterm-256color")
+            .env("LC_ALL", "C.UTF-8"),
+        Stream::Stderr,
         (100, 40),
         2 * PATIENCE,
     )
@@ -37,11 +39,11 @@ fn a_run_on_a_terminal_shows_what_happens_the_table_so_far_and_the_time_left() {
     let checkout = Checkout::new(3, &["right"]);
     let text = on_terminal(&checkout, "1");
     for part in [
-        "toy-right/current hello: measuring",
-        "rank service",
-        "goodput, /s",
+        "toy-right/current: load ",
+        "rank  service",
+        "goodput/s",
         "2 rounds",
-        "round 2,",
+        "round 2 of 3",
         " left",
         "[3/3]",
     ] {

@@ -13,7 +13,7 @@ mod tally;
 mod websocket;
 
 pub use call::{CallReply, call};
-pub use report::{CaseReport, CheckReport, Failure, protocol_word};
+pub use report::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 pub use runner::BackingControl;
 use runner::CpuTimeFn;
 
@@ -57,7 +57,7 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
         if let Some(restart) = &case.restart {
             let backing_service = &restart.backing_service;
             report.warnings.push(note(format!(
-                "`{name}` was not tried: backing service `{backing_service}` was not started here, so it cannot be restarted"
+                "`{name}` skipped: prony did not start {backing_service}."
             )));
         } else {
             report.run_disconnect_case(request, case, &mut |_| None);
@@ -100,8 +100,7 @@ impl CheckReport {
         let (report, cpu_time_is_known) = runner::run_disconnect_case(request, case, cpu_time);
         if report.passed() && !cpu_time_is_known {
             self.warnings.push(note(format!(
-                "`{}`: the service's CPU time is not known here, so the check cannot detect work that continues after clients have \
-                 disconnected",
+                "`{}`: work after a disconnect was not checked; CPU time is unknown.",
                 case.name
             )));
         }
@@ -150,6 +149,8 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
         protocol: request.protocol,
         seed: request.seed,
         cases,
+        skipped: Vec::new(),
+        operations: CheckedOperation::all(request.contract, request.protocol),
         warnings,
         took: started.elapsed(),
     }

@@ -1,5 +1,6 @@
 //! The results of a check.
 
+use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
 use std::fmt;
@@ -14,8 +15,43 @@ pub struct CheckReport {
     pub seed: u64,
     /// The cases that ran, in the contract's order; disruptive ones come last.
     pub cases: Vec<CaseReport>,
+    /// The operations, by their names, and the cases that were not sent because they may change data on a server that prony did not
+    /// start.
+    pub skipped: Vec<String>,
+    /// The operations of the contract that the protocol can call.
+    pub operations: Vec<CheckedOperation>,
     pub warnings: Vec<Warning>,
     pub took: Duration,
+}
+
+/// An operation with the cases that check it and no other one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedOperation {
+    pub name: String,
+    /// `GET /users/{id}`; for gRPC the method.
+    pub request: String,
+    /// Names of its cases.
+    pub cases: Vec<String>,
+}
+
+impl CheckedOperation {
+    /// The operations of a contract over a protocol.
+    pub(crate) fn all(contract: &Contract, protocol: Protocol) -> Vec<Self> {
+        let operations = contract.operations().into_iter();
+        let called = operations.filter_map(|operation| {
+            let request = match protocol {
+                Protocol::Http1 | Protocol::Http2 => operation.http,
+                Protocol::Grpc => operation.grpc,
+                Protocol::WebSocket => operation.websocket,
+            };
+            Some(Self {
+                cases: contract.cases_of(&operation.name),
+                request: request?,
+                name: operation.name,
+            })
+        });
+        called.collect()
+    }
 }
 
 /// The result of a case.

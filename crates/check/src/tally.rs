@@ -87,13 +87,7 @@ impl ReplyTraits {
     }
 
     pub(super) fn warnings(&self) -> Vec<Warning> {
-        let share = |count: usize, all: usize| {
-            if count >= all {
-                "each reply".to_owned()
-            } else {
-                format!("{count} of {all} replies")
-            }
-        };
+        let share = |count: usize| format!("{count} of {} replies", self.replies);
         let mut warnings = Vec::new();
         let mut warn = |count: usize, kind, text: String| {
             if count > 0 {
@@ -103,22 +97,22 @@ impl ReplyTraits {
         warn(
             self.closed,
             WarningKind::ConnectionClosed,
-            format!("closes the connection after {}", share(self.closed, self.replies)),
+            format!("Closes the connection after {}.", share(self.closed)),
         );
         warn(
             self.http10,
             WarningKind::ConnectionClosed,
-            format!("answers {} with HTTP/1.0", share(self.http10, self.replies)),
+            format!("Answers {} with HTTP/1.0.", share(self.http10)),
         );
         warn(
             self.without_date,
             WarningKind::MissingHeader,
-            format!("no Date in {}", share(self.without_date, self.replies)),
+            format!("No Date header in {}.", share(self.without_date)),
         );
         warn(
             self.too_many_headers,
             WarningKind::Note,
-            "refuses a request with 100 headers (431), and cannot be configured otherwise".to_owned(),
+            "Rejects 100 headers (431).".to_owned(),
         );
         warnings
     }

@@ -144,7 +144,7 @@ fn every_wrong_person_is_rejected() {
             ),
             wrong_reply(
                 "null for an unknown person",
-                "status: expected 404, got 200 with the body `null`",
+                "status: expected 404, got 200, application/json, 4 bytes: null",
                 |call, answer| {
                     if call.segments().len() == 2 && answer.status == 404 {
                         *answer = ScriptedReply::of(200, "application/json", "null");

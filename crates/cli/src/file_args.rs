@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Files of any kind
 #[derive(Debug, clap::Args)]
 pub(crate) struct FileArgs {
-    /// Files, or folders with files [default: all files of the project]
+    /// Files, or folders with files [default: all of the project]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Kind of the files [default: derived from the name, the folder and the tables of each file]
+    /// Kind of the files [default: from name, folder and content]
     #[arg(long, value_name = "KIND", value_parser = kind_parser(), requires = "files")]
     kind: Option<FileKind>,
 }

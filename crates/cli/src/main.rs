@@ -14,8 +14,8 @@ mod exit;
 mod file_args;
 mod former_names;
 mod http_server;
+mod option_values;
 mod pair_args;
-mod parse_share;
 mod reporting;
 mod signals;
 mod telemetry;
@@ -23,14 +23,16 @@ mod text;
 mod variance_text;
 
 use anyhow::Context as _;
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     prony_host::set_sources(env!("PRONY_SOURCES"));
     commands::load::remember_key();
+    colour::choose(std::env::args_os());
     let wants_json = exit::wants_json(std::env::args_os());
-    let arguments = match args::Arguments::try_parse() {
+    let parsed = args::command().try_get_matches();
+    let arguments = match parsed.and_then(|found| args::Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error, wants_json),
     };

@@ -18,7 +18,8 @@ macro_rules! eprintln {
 /// (`prony list services | head -1`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let stream = std::io::stdout();
-    let text = shown(text, stream.is_terminal() && colour::is_allowed());
+    let text = shown(text, colour::is_wanted(&stream));
+    let text = plain_letters(&text, &stream);
     write(&mut stream.lock(), &text)
 }
 
@@ -38,13 +39,68 @@ pub(crate) fn print_verbatim(text: &str) -> anyhow::Result<()> {
 /// Prints a line on standard error. A lost terminal is no reason to end differently.
 pub(crate) fn print_note(text: &str) {
     let stream = std::io::stderr();
-    let text = shown(text, stream.is_terminal() && colour::is_allowed());
-    let _ = write(&mut stream.lock(), &text);
+    let text = shown(text, colour::is_wanted(&stream));
+    let _ = write(&mut stream.lock(), &plain_letters(&text, &stream));
 }
 
 /// The text of a line that something else prints, such as a progress bar on standard error.
 pub(crate) fn line_of_bar(text: &str) -> String {
-    shown(text, colour::is_allowed())
+    let stream = std::io::stderr();
+    plain_letters(&shown(text, colour::is_wanted(&stream)), &stream).into_owned()
+}
+
+/// The text without letters that the terminal cannot show. Other readers, such as files and the logs of a CI, take UTF-8.
+pub(crate) fn plain_letters<'a>(text: &'a str, stream: &impl IsTerminal) -> Cow<'a, str> {
+    if stream.is_terminal() && !takes_utf8(|name| std::env::var(name).ok()) {
+        ascii(text).into()
+    } else {
+        text.into()
+    }
+}
+
+/// Whether the locale has UTF-8. Without a locale, as in a container, terminals usually show it.
+fn takes_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// Replaces the symbols of our own texts. Columns stay aligned: a longer replacement takes the place of spaces before it.
+fn ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let instead = match letter {
+            '✓' => "ok",
+            '✗' | '×' => "x",
+            '⚠' => "!",
+            'µ' => "u",
+            '→' => "->",
+            '≥' => ">=",
+            '≤' => "<=",
+            '±' => "+-",
+            '…' => "...",
+            '–' | '—' | '−' | '·' => "-",
+            '▁' | '▂' | '░' => "_",
+            '▃' | '▄' => "-",
+            '▅' | '▆' => "=",
+            '▇' | '█' => "#",
+            other => {
+                out.push(other);
+                continue;
+            }
+        };
+        for _ in 1..instead.len() {
+            let line = out.rsplit('\n').next().unwrap_or_default();
+            if line.ends_with("  ") && !line.trim().is_empty() {
+                out.pop();
+            }
+        }
+        out.push_str(instead);
+    }
+    out
 }
 
 fn write(stream: &mut impl Write, text: &str) -> anyhow::Result<()> {
@@ -125,6 +181,26 @@ mod tests {
         ] {
             assert_eq!(visible(text, false), seen);
         }
+    }
+
+    #[test]
+    fn a_locale_without_utf8_gets_ascii() {
+        let with = |set: &[(&str, &str)], expected: bool| {
+            let variable = |name: &str| {
+                let found = set.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(takes_utf8(variable), expected, "{set:?}");
+        };
+        with(&[], true);
+        with(&[("LANG", "de_DE.UTF-8")], true);
+        with(&[("LANG", "C.utf8"), ("LC_ALL", "")], true);
+        with(&[("LANG", "C.utf8"), ("LC_ALL", "C")], false);
+        with(&[("LANG", "POSIX")], false);
+        assert_eq!(
+            ascii("  ✓ 9–10 s\n  ⚠ p99 ≥ 3 µs   → raise it\nrate   ≥ 1,250/s"),
+            "  ok 9-10 s\n  ! p99 >= 3 us  -> raise it\nrate  >= 1,250/s"
+        );
     }
 
     #[test]

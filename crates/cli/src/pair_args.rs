@@ -1,5 +1,6 @@
 //! The options that `prony duet` and `prony compare` have in common for two services that are measured now.
 
+use crate::option_values::time;
 use prony_config::WarmUpChoice;
 use prony_load::DurationText;
 use prony_runner::{ComparisonPair, ResumeOptions, ServiceSelector};
@@ -7,19 +8,19 @@ use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PairArgs {
-    /// The contract [default: the first that both implement]
+    /// Contract [default: the first in common]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
-    /// The workload of the contract [default: its first]
+    /// Workload [default: the first]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
-    /// Fixed length of each warm-up, instead of waiting until a service is warm
-    #[arg(long, value_name = "TIME")]
+    /// Fixed warm-up instead of automatic
+    #[arg(long, value_name = "TIME", value_parser = time)]
     warmup: Option<DurationText>,
-    /// Continue a run that was stopped early, with the same services and options: its name, or the latest run if no name is given
+    /// Continue an interrupted run [default: the latest]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<String>,
-    /// With --resume: try services again that failed by their own error in an earlier part of the run
+    /// With --resume: try failed services again
     #[arg(long, requires = "resume")]
     retry_failed: bool,
 }

@@ -3,6 +3,7 @@
 use crate::checkout::Checkout;
 use crate::colour;
 use crate::exit::bad_input;
+use crate::text::columns_of;
 use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
@@ -15,19 +16,16 @@ use prony_statistics::{Calibration, machine_name};
 use prony_store::Store;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{IsTerminal, Read as _};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 /// A run without an end that was silent for this long was killed.
 const SILENT: Duration = Duration::from_mins(2);
-/// Maximum width of a table on a terminal: wider rows are hard to follow.
-const WIDEST: usize = 150;
 /// Number of rounds for which a report cites the smallest difference.
 const CITED_ROUNDS: u32 = 10;
-/// Width without a terminal.
-const USUAL: usize = 100;
 
 /// What a report needs in addition to the store: data of the checkout, if there is one.
 #[derive(Debug, Default)]
@@ -189,24 +187,18 @@ fn is_recent(at: &str) -> bool {
 
 /// How text is formatted for standard output.
 pub(crate) fn look() -> TerminalStyle {
-    let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
-    look_of(std::io::stdout().is_terminal(), columns)
+    look_of(&std::io::stdout())
 }
 
 /// How text is formatted for standard error.
 pub(crate) fn look_of_errors() -> TerminalStyle {
-    let size = terminal_size::terminal_size_of(std::io::stderr());
-    look_of(
-        std::io::stderr().is_terminal(),
-        size.map_or(USUAL, |(width, _)| usize::from(width.0)),
-    )
+    look_of(&std::io::stderr())
 }
 
-/// Uses colours on a terminal, unless they are turned off.
-fn look_of(terminal: bool, columns: usize) -> TerminalStyle {
+fn look_of(stream: &(impl IsTerminal + AsFd)) -> TerminalStyle {
     TerminalStyle {
-        colour: terminal && colour::is_allowed(),
-        columns: if terminal { columns.min(WIDEST) } else { USUAL },
+        colour: colour::is_wanted(stream),
+        columns: columns_of(stream),
     }
 }
 
@@ -240,12 +232,17 @@ pub(crate) fn write_charts(report: &Report, folder: &Path) -> anyhow::Result<()>
         .try_for_each(|(name, svg)| write(&folder.join(name).with_extension("svg"), svg))
 }
 
-/// The folder for the reports of a run, unless `--out` names another. A run of an imported recording may have any name.
-pub(crate) fn reports_folder(checkout: &Checkout, run: &str) -> anyhow::Result<PathBuf> {
+/// The folder for the reports of a run, unless `--out` names another; outside of a project it is in the working directory. A run of
+/// an imported recording may have any name.
+pub(crate) fn reports_folder(checkout: Option<&Checkout>, run: &str) -> anyhow::Result<PathBuf> {
     check_run_name(run)
-        .context("the run cannot name a folder: name one with --out")
+        .context("the run cannot name a folder → Name one with --out.")
         .map_err(bad_input)?;
-    Ok(checkout.state().join("reports").join(run))
+    let reports = match checkout {
+        Some(checkout) => checkout.state().join("reports"),
+        None => PathBuf::from("prony-reports"),
+    };
+    Ok(reports.join(run))
 }
 
 /// Reads an exported report, which may come from anyone.
@@ -257,7 +254,7 @@ pub(crate) fn read_report(file: &Path) -> anyhow::Result<serde_json::Value> {
         .with_context(|| format!("cannot read {}", file.display()))?;
     bounded_json::parse(&text).map_err(|error| {
         bad_input(anyhow::anyhow!(
-            "{} is not a prony report ({error}): write one with `prony report --format json`",
+            "{} is not a prony report ({error}) → Write one with `prony report --format json`",
             file.display()
         ))
     })
@@ -277,7 +274,7 @@ pub(crate) fn file(out: &Path, usual: &str) -> PathBuf {
 pub(crate) fn folder(out: &Path) -> anyhow::Result<&Path> {
     if out.is_file() {
         return Err(bad_input(anyhow::anyhow!(
-            "{} is a file, but several are written: name a folder with --out",
+            "{} is a file, but several are written → Name a folder with --out.",
             out.display()
         )));
     }
@@ -289,13 +286,13 @@ pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(|| {
             format!(
-                "cannot create the folder {}; name another path with --out",
+                "cannot create the folder {} → Name another path with --out.",
                 folder.display()
             )
         })?;
     }
     std::fs::write(file, text)
-        .with_context(|| format!("cannot write {}; name another path with --out", file.display()))
+        .with_context(|| format!("cannot write {} → Name another path with --out.", file.display()))
 }
 
 /// The suite of saved loads.

@@ -1,20 +1,25 @@
 //! Text for a terminal of some width: wrapped between words, with a hanging indent.
 
-use crate::colour::{GREEN, Paint, RED, YELLOW};
+use crate::colour::{GREEN, Paint, RED, YELLOW, is_wanted};
 use crate::output::print;
-use comfy_table::{ContentArrangement, Table, presets};
 use prony_records::{Quantile, count};
 use std::fmt::Write as _;
+use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Width without a terminal.
 const USUAL: usize = 80;
 /// Maximum width of text: longer lines are hard to read.
-const WIDEST: usize = 120;
+pub(crate) const WIDEST: usize = 120;
 
 /// Width of text on standard output.
 pub(crate) fn columns() -> usize {
-    let size = terminal_size::terminal_size_of(std::io::stdout());
+    columns_of(&std::io::stdout())
+}
+
+/// Width of text on a stream.
+pub(crate) fn columns_of(stream: &impl AsFd) -> usize {
+    let size = terminal_size::terminal_size_of(stream);
     size.map_or(USUAL, |(width, _)| usize::from(width.0)).min(WIDEST)
 }
 
@@ -26,12 +31,11 @@ pub(crate) fn width(text: &str) -> usize {
 /// Breaks a text between words, so that each line but the first is indented by `hanging`. On the first line `used` columns are
 /// taken already. A word is never broken: it may be a name or a URL.
 pub(crate) fn wrapped(text: &str, columns: usize, used: usize, hanging: usize) -> String {
-    fill(text.split(' '), columns, used, hanging)
+    fill(words(text), columns, used, hanging)
 }
 
-/// The same for a headline, which breaks after `;` or `,` if the parts fit in a line.
-pub(crate) fn headline(text: &str, columns: usize) -> String {
-    const HANGING: usize = 2;
+/// The same for a text whose parts end with `;` or `,`: it breaks between these if they fit in a line.
+pub(crate) fn clauses(text: &str, columns: usize, used: usize, hanging: usize) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = text;
     // Numbers and URLs have commas without a space after them, at which a line must not break.
@@ -41,20 +45,51 @@ pub(crate) fn headline(text: &str, columns: usize) -> String {
         rest = rest[at + 1..].trim_start();
     }
     parts.push(rest);
-    let fits = |part: &str| width(part) + HANGING <= columns;
     let pieces = parts.into_iter().flat_map(|part| {
-        // A part that does not fit in a line is broken between its words.
-        let most = if fits(part) { 1 } else { usize::MAX };
-        part.splitn(most, ' ')
+        if width(part) + hanging <= columns {
+            vec![part]
+        } else {
+            words(part)
+        }
     });
-    fill(pieces, columns, 0, HANGING)
+    fill(pieces, columns, used, hanging)
+}
+
+/// A headline, whose further lines are indented by two columns.
+pub(crate) fn headline(text: &str, columns: usize) -> String {
+    clauses(text, columns, 0, 2)
+}
+
+/// Units, which stay on the line of their number.
+const UNITS: [&str; 11] = ["%", "s", "ms", "µs", "ns", "min", "B", "KiB", "MiB", "GiB", "TiB"];
+
+/// The words of a text, each number together with its unit.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(' ') {
+        let next = text[at + 1..].split([' ', '/']).next().unwrap_or_default();
+        let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
+        let is_after_number = text[..at].ends_with(|letter: char| letter.is_ascii_digit());
+        if !(is_after_number && UNITS.contains(&unit)) {
+            words.push(&text[start..at]);
+            start = at + 1;
+        }
+    }
+    words.push(&text[start..]);
+    words
 }
 
 /// Joins pieces with spaces, or with a newline and an indent if the next one does not fit.
-fn fill<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize, used: usize, hanging: usize) -> String {
+fn fill<'a>(
+    pieces: impl IntoIterator<Item = &'a str>,
+    columns: usize,
+    used: usize,
+    hanging: usize,
+) -> String {
     let mut out = String::new();
     let mut at = used;
-    for (number, piece) in pieces.enumerate() {
+    for (number, piece) in pieces.into_iter().enumerate() {
         let wide = width(piece);
         if number > 0 {
             if at + 1 + wide > columns {
@@ -84,7 +119,7 @@ pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> Str
     }
     pad(&mut line, DETAIL);
     let used = width(&line);
-    line + &wrapped(detail, columns, used, DETAIL)
+    line + &clauses(detail, columns, used, DETAIL)
 }
 
 /// Adds spaces up to a column, at least one.
@@ -138,37 +173,98 @@ pub(crate) fn coloured(text: &str) -> String {
 
 /// Prints a result, in colour on a terminal unless `NO_COLOR` is set.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
-    if crate::reporting::look().colour {
+    if is_wanted(&std::io::stdout()) {
         print(&coloured(text))
     } else {
         print(text)
     }
 }
 
-/// A table without lines, as wide as the terminal allows; columns are two spaces apart.
-pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
-        table.set_width(width.0);
-    }
-    table.set_header(
-        headings
-            .iter()
-            .map(|heading| heading.to_uppercase().replace('_', " ")),
-    );
-    table.add_rows(rows);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    title: &'static str,
+    /// Whether its cells are numbers, which end below each other.
+    is_number: bool,
+    /// In a narrow terminal the columns of the highest levels are left out. Those of level 0 always stay.
+    level: u8,
 }
+
+impl Column {
+    pub(crate) const fn text(title: &'static str, level: u8) -> Self {
+        Self {
+            title,
+            is_number: false,
+            level,
+        }
+    }
+
+    pub(crate) const fn number(title: &'static str, level: u8) -> Self {
+        Self {
+            title,
+            is_number: true,
+            level,
+        }
+    }
+}
+
+/// Spaces between two columns.
+const GAP: usize = 3;
+
+/// A table without lines, indented by `indent`. No cell is cut: if the table is too wide, its last column wraps between words, and
+/// columns are left out.
+pub(crate) fn table(headings: &[Column], rows: &[Vec<String>], indent: usize, columns: usize) -> String {
+    let widths: Vec<usize> = (0..headings.len())
+        .map(|place| {
+            let cells = rows.iter().map(|row| width(&row[place]));
+            cells.max().unwrap_or(0).max(width(headings[place].title))
+        })
+        .collect();
+    let mut shown: Vec<usize> = (0..headings.len()).collect();
+    while least(headings, rows, &shown, &widths) + indent > columns {
+        let highest = shown.iter().map(|&place| headings[place].level).max();
+        let Some(highest @ 1..) = highest else { break };
+        shown.retain(|&place| headings[place].level < highest);
+    }
+    let line = |cell: &dyn Fn(usize) -> String| {
+        let mut line = " ".repeat(indent);
+        for (number, &place) in shown.iter().enumerate() {
+            let (text, space) = (cell(place), " ".repeat(if number == 0 { 0 } else { GAP }));
+            line += &space;
+            let used = width(&line);
+            if number + 1 == shown.len() && !headings[place].is_number {
+                line += &wrapped(&text, columns, used, used);
+                continue;
+            }
+            let filling = " ".repeat(widths[place].saturating_sub(width(&text)));
+            line += &if headings[place].is_number {
+                filling + &text
+            } else {
+                text + &filling
+            };
+        }
+        line.trim_end().to_owned()
+    };
+    let head = line(&|place| headings[place].title.to_owned());
+    let rows = rows.iter().map(|row| line(&|place| row[place].clone()));
+    std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+/// The least width of these columns: the last one, if it is text, can be as narrow as its longest word.
+fn least(headings: &[Column], rows: &[Vec<String>], shown: &[usize], widths: &[usize]) -> usize {
+    let all = shown.iter().map(|&place| widths[place]).sum::<usize>() + GAP * shown.len().saturating_sub(1);
+    match shown.last() {
+        Some(&last) if !headings[last].is_number => {
+            let cells = rows.iter().flat_map(|row| words(&row[last]));
+            let longest = cells.map(width).max().unwrap_or(0).max(WORDS.min(widths[last]));
+            all - widths[last] + longest
+        }
+        _ => all,
+    }
+}
+
+/// Columns that a text needs to be readable.
+const WORDS: usize = 24;
 
 pub(crate) use prony_runner::duration;
 
@@ -215,6 +311,49 @@ mod tests {
         );
         let long = "FAILED: 0 % success: a reason that is far too long for a line of this width, really";
         assert!(headline(long, 40).lines().all(|line| width(line) <= 40));
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            wrapped("a thread (61 % busy)", 13, 0, 2),
+            "a thread\n  (61 % busy)"
+        );
+        assert_eq!(
+            wrapped("in 12.0 s, 7.60 MiB/s", 10, 0, 0),
+            "in 12.0 s,\n7.60 MiB/s"
+        );
+    }
+
+    #[test]
+    fn a_narrow_table_loses_its_least_important_columns_but_no_letter() {
+        const HEADINGS: [Column; 4] = [
+            Column::text("run", 0),
+            Column::number("trials", 0),
+            Column::text("started", 2),
+            Column::text("note", 1),
+        ];
+        let cells = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            cells(["2026-11-24-quick", "5", "08:30", "a long note"]),
+            cells(["b", "1,250", "09:30", ""]),
+        ];
+        assert_eq!(
+            table(&HEADINGS, &rows, 2, 80),
+            "  run                trials   started   note\n  2026-11-24-quick        5   08:30     a long note\n  b                   1,250   09:30"
+        );
+        assert_eq!(
+            table(&HEADINGS, &rows, 2, 46),
+            "  run                trials   note\n  2026-11-24-quick        5   a long note\n  b                   1,250"
+        );
+        assert_eq!(
+            table(&HEADINGS, &rows, 0, 10),
+            "run                trials\n2026-11-24-quick        5\nb                   1,250"
+        );
+        let wide = [cells(["b", "1", "", "one two three four five six seven eight"])];
+        let text = table(&HEADINGS, &wide, 2, 50);
+        assert!(text.lines().all(|line| width(line) <= 50), "{text}");
+        assert!(text.ends_with("eight"), "{text}");
     }
 
     #[test]

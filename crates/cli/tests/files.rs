@@ -1,7 +1,7 @@
 //! Errors of files, and the commands that work on files: `validate`, `schema`, `upgrade-files`, and `run --dry-run`.
 
 use crate::common::{assert_contains, json_of, stderr_of};
-use crate::terminal::written_to;
+use crate::terminal::{Stream, written_to};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -173,12 +173,17 @@ fn errors_are_annotations_of_github() {
 fn errors_have_colours_only_on_a_terminal_that_wants_them() {
     let project = Project::broken();
     let patience = Duration::from_mins(1);
-    let coloured = written_to(&mut project.command("validate"), (80, 24), patience);
+    let coloured = written_to(
+        &mut project.command("validate"),
+        Stream::Stderr,
+        (80, 24),
+        patience,
+    );
     assert_contains(&coloured, "\x1b[1;31merror:\x1b[0m unknown key `rnu`");
     assert_contains(&coloured, "\x1b[31m^^^\x1b[0m \x1b[32mdid you mean `run`?\x1b[0m");
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         let mut command = project.command("validate");
-        let plain = written_to(command.env(name, value), (80, 24), patience);
+        let plain = written_to(command.env(name, value), Stream::Stderr, (80, 24), patience);
         assert_eq!(plain.replace('\r', ""), ERRORS, "{name}");
     }
 }

@@ -86,13 +86,9 @@ fn a_wrong_option_exits_with_code_2() {
     let url = server();
     let wrong_url = |url: &'static str| vec![url];
     for (arguments, part) in [
-        (wrong_url("localhost:port"), "not a URL"),
+        (wrong_url("localhost:port"), "invalid URL"),
         (wrong_url("ftp://h/"), "not ftp"),
         (wrong_url("http://h/#top"), "fragment"),
-        (
-            wrong_url("http://no-such-host.invalid/"),
-            "cannot find the address",
-        ),
         (vec![url.as_str(), "-c", "0"], "at least 1"),
         (vec![url.as_str(), "-c", "2", "-t", "3"], "3 threads"),
         (vec![url.as_str(), "--rate", "0"], "not a rate"),
@@ -112,13 +108,31 @@ fn a_wrong_option_exits_with_code_2() {
         (vec![url.as_str(), "--body", "@/no/such/file"], "cannot read"),
         (vec![url.as_str(), "--body", "{n:rang(1,2)}"], "unknown source"),
         (vec![url.as_str(), "--objective", "p99<10"], "not a duration"),
-        (vec![url.as_str(), "-d", "10"], "duration"),
+        (vec![url.as_str(), "-d", "soon"], "duration"),
+        (vec![url.as_str(), "-c", "x"], "invalid connection count `x`"),
+        (vec![url.as_str(), "--rate", "x"], "invalid rate `x`"),
         (vec![], "required"),
     ] {
         let output = prony(&[&["load"], arguments.as_slice()].concat());
         assert_refused(&output, part);
         assert!(output.stdout.is_empty());
     }
+}
+
+#[test]
+fn a_name_without_an_address_ends_before_any_request() {
+    let output = prony(&["load", "http://no-such-host.invalid/", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_of(&output));
+    let error = json_of(&output);
+    assert_eq!(
+        (&error["exit"], &error["error"]["kind"]),
+        (&1.into(), &"connect".into()),
+        "{error}"
+    );
+    assert_eq!(
+        error["error"]["advice"], "Check the name, or give the address itself.",
+        "{error}"
+    );
 }
 
 #[test]

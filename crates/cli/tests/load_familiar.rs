@@ -144,7 +144,7 @@ fn a_url_without_a_scheme_means_http() {
     std::fs::write(&list, format!("GET {bare}/a\n3 POST {bare}/b x\n")).expect("a file");
     let mixed = load(&["--urls", typed(&list), "-n", "4", "-c", "1", "--json"]);
     assert_eq!(json_of(&mixed)["outcomes"]["valid"], 4, "{}", shown(&mixed));
-    assert_refused(&load(&["two words"]), "is not a URL");
+    assert_refused(&load(&["two words"]), "invalid URL");
 }
 
 #[test]

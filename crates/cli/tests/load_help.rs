@@ -132,7 +132,7 @@ fn help(switch: &str) -> String {
 fn switches(help: &str) -> Vec<(String, String)> {
     let mut group = String::new();
     let mut found = Vec::new();
-    for line in help.lines() {
+    for line in help.lines().take_while(|line| *line != "Examples:") {
         if line.ends_with(':') && !line.starts_with(' ') {
             line.clone_into(&mut group);
         }

@@ -70,7 +70,7 @@ fn several_urls_are_loaded_by_their_weights() {
     for (text, more, part) in [
         ("", vec![], "no request"),
         ("GET nowhere", vec![], "line 1"),
-        ("GET /a", vec![], "add the URL of the host"),
+        ("GET /a", vec![], "Add the URL of the host."),
         ("GET http://a/\nGET http://b/", vec![], "another host"),
         ("GET /a", vec!["-X", "POST"], "cannot be used"),
     ] {
@@ -173,7 +173,7 @@ fn a_byte_order_mark_and_empty_lines_are_no_values() {
     }
     let empty = files.write("empty.txt", "\u{feff}\r\n\n");
     let output = prony(&["load", &url, "--feed", &format!("a={empty}")]);
-    assert_refused(&output, "the file has no values: write one on each line");
+    assert_refused(&output, "Write one on each line.");
 }
 
 #[test]

@@ -508,7 +508,7 @@ fn contradictions_are_refused_before_the_load() {
         (
             two,
             &["--llm"][..],
-            "the server has 2 models: steady, plain; name one with --model NAME",
+            "the server has 2 models: steady, plain\n  → Name one with --model NAME.",
         ),
         (one, &["--llm", "--events", "5"], "cannot be used with"),
         (one, &["--llm", "--body", "x"], "cannot be used with"),
@@ -527,7 +527,7 @@ fn contradictions_are_refused_before_the_load() {
             "a connection for each stream",
         ),
         (one, &["--llm", "-H", "authorization: Bearer x"], "PRONY_API_KEY"),
-        (one, &["--objective", "ttft<1s"], "use --llm"),
+        (one, &["--objective", "ttft<1s"], "Use --llm"),
         (one, &["--llm", "--objective", "good>50%"], "ttft, tpot or e2el"),
         (
             one,

@@ -57,7 +57,7 @@ fn a_name_keeps_one_kind_of_thing() {
     let url = server();
     assert!(save(&store, "mine", &url, &[]).status.success());
     for (name, url, part) in [
-        ("mine", server(), "choose another name"),
+        ("mine", server(), "Choose another name"),
         ("latest", url.clone(), "no name to keep a load by"),
         ("a b", url.clone(), "no name to keep a load by"),
     ] {
@@ -154,4 +154,79 @@ fn a_name_keeps_loads_with_the_same_settings() {
         "{}",
         stderr_of(&output)
     );
+}
+
+/// Runs prony in an empty folder that is in no project, as a user whose data are in `data`.
+fn outside(folder: &Path, data: &Path, arguments: &[&str]) -> Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("XDG_DATA_HOME", data)
+        .env_remove("PRONY_STORE")
+        .output()
+        .expect("prony runs")
+}
+
+#[test]
+fn two_paths_are_saved_and_compared_outside_of_a_project() {
+    let (folder, data) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
+    let run = |arguments: &[&str]| outside(folder.path(), data.path(), arguments);
+    let url = server();
+    for (path, name) in [("/a", "a"), ("/a", "a"), ("/b", "b"), ("/b", "b")] {
+        let output = run(&["load", &format!("{url}{path}"), "-n", "400", "--save", name]);
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        let place = data.path().join("prony/store.db");
+        let said = format!(" in {}. → `prony compare {name} OTHER`", place.display());
+        assert!(stderr_of(&output).contains(&said), "{}", stderr_of(&output));
+    }
+    let output = run(&["compare", "a", "b"]);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "NOT GATED: b against a: ",
+        "Different request: GET /a in the base, GET /b now.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let found = json_of(&run(&["compare", "a", "b", "--json"]));
+    assert_eq!(found["differences"][0]["what"], "request", "{found}");
+    assert_eq!(found["missing"].as_array().map(Vec::len), Some(0), "{found}");
+    for arguments in [
+        &["report", "a"][..],
+        &["report", "b", "--format", "html"],
+        &["list", "runs"],
+    ] {
+        let output = run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr_of(&output));
+    }
+    assert!(folder.path().join("prony-reports/b/report.html").is_file());
+    let named = folder.path().join("own.db");
+    let named = named.to_str().expect("text");
+    let output = run(&["load", &url, "-n", "10", "--save", "c", "--store", named]);
+    assert!(!stderr_of(&output).contains(" in "), "{}", stderr_of(&output));
+}
+
+#[test]
+fn an_exported_report_is_shown_without_a_store() {
+    let (folder, data) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/capacity/report.json");
+    let old = old.to_str().expect("text");
+    for (form, part) in [
+        ("terminal", "rank"),
+        ("md", "|"),
+        ("csv", "service"),
+        ("json", "\"groups\""),
+        ("html", "prony-reports/"),
+    ] {
+        let output = outside(folder.path(), data.path(), &["report", old, "--format", form]);
+        assert!(output.status.success(), "{form}: {}", stderr_of(&output));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(part), "{form}: {text}");
+    }
 }

@@ -230,7 +230,7 @@ fn each_row_is_used_once_where_that_is_asked_for() {
     // Neither a warm-up nor a second thread may use a row that was used elsewhere.
     for (switch, value) in [("--warmup", "1s"), ("--threads", "2")] {
         let output = prony(&["load", &shop.url, "--sequence", &path, switch, value]);
-        assert_refused(&output, &format!("remove {switch}"));
+        assert_refused(&output, &format!("Remove {switch}"));
     }
     let shop = Shop::start(usize::MAX);
     let many: Vec<String> = (0..300).map(|number| format!("u{number}")).collect();
@@ -320,5 +320,5 @@ fn an_error_in_a_file_of_steps_is_reported_with_its_line() {
     assert_eq!(shop.books.lock().expect("no panic").logins.len(), 0);
     let (_folder, path) = files(SEQUENCE, "user\na\n");
     let output = prony(&["load", &format!("{}/shop", shop.url), "--sequence", &path]);
-    assert_contains(&stderr_of(&output), "give only the host");
+    assert_contains(&stderr_of(&output), "Give only the host");
 }

@@ -218,7 +218,7 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--decode"], "cannot be used with"),
         (&["--expect-event", "json:n"], "a JSON pointer begins with"),
         (&["--expect-event", "regex:("], "is not a regular expression"),
-        (&["--longest-event", "1MiB"], "use --events N"),
+        (&["--longest-event", "1MiB"], "Use --events N"),
         (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {
         let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());

@@ -1,7 +1,7 @@
 //! The live view of `prony load`, on a pseudo-terminal.
 
 use crate::common::server;
-use crate::terminal::written_to;
+use crate::terminal::{Stream, written_to};
 use std::process::Command;
 use std::time::Duration;
 
@@ -18,7 +18,9 @@ fn on_terminal(columns: u16, expected: &str, variables: &[(&str, &str)]) -> (Vec
                 "load", &url, "--rate", "200", "-c", "2", "-d", "2s", "--expect", expected,
             ])
             .env_remove("NO_COLOR")
+            .env("LC_ALL", "C.UTF-8")
             .envs(variables.iter().copied()),
+        Stream::Stderr,
         (columns, 24),
         Duration::from_mins(1),
     );

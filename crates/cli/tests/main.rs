@@ -37,6 +37,7 @@ mod load_view;
 mod load_websocket;
 #[path = "common/made.rs"]
 mod made;
+mod output;
 #[path = "../../../tests/ports.rs"]
 mod ports;
 mod report;

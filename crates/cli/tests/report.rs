@@ -101,7 +101,7 @@ fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
     );
     assert_eq!(refused.status.code(), Some(2));
     let message = String::from_utf8_lossy(&refused.stderr);
-    assert!(message.contains("name a folder with --out"), "{message}");
+    assert!(message.contains("Name a folder with --out"), "{message}");
 }
 
 /// Every file below a folder, by its relative path.
@@ -235,4 +235,17 @@ fn a_run_that_does_not_exist_is_bad_input() {
     assert_eq!(missing.status.code(), Some(2));
     let unchecked = prony(&store, &["report", "--format", "junit"]);
     assert_eq!(unchecked.status.code(), Some(2));
+}
+
+#[test]
+fn a_file_is_shown_as_its_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path());
+    let file = folder.path().join("exported.json");
+    let file = file.to_str().expect("text");
+    said(&prony(&store, &["report", "--json", "--out", file]));
+    for form in ["terminal", "md", "csv", "json", "prometheus", "otlp"] {
+        let of = |run: &str| said(&prony(&store, &["report", run, "--format", form]));
+        assert_eq!(of(file), of("latest"), "{form}");
+    }
 }

@@ -137,7 +137,7 @@ fn a_run_writes_nothing_outside_of_its_folder() {
         for format in ["html", "svg", "all"] {
             let refused = said(&prony(folder, store, &["report", "--format", format]));
             assert_eq!(refused.0, Some(2), "{refused:?}");
-            assert!(refused.2.contains("name one with --out"), "{refused:?}");
+            assert!(refused.2.contains("Name one with --out"), "{refused:?}");
         }
         let named = said(&prony(
             folder,
@@ -195,7 +195,7 @@ fn an_import_only_reads_the_other_store() {
     drop(database);
     let newer = said(&prony(folder, "own.db", &["store", "import", "other/store.db"]));
     assert!(
-        newer.0 == Some(1) && newer.2.contains("use a newer prony"),
+        newer.0 == Some(1) && newer.2.contains("Use a newer prony"),
         "{newer:?}"
     );
 }

@@ -9,7 +9,7 @@ use url::{Host, Url};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// Not a URL.
-    #[error("`{url}` is not a URL ({reason}): write it as http://host:port/path")]
+    #[error("invalid URL `{url}` ({reason}) → Example: http://127.0.0.1:8080/path")]
     NoUrl {
         /// The URL, without its secrets.
         url: String,
@@ -24,7 +24,7 @@ pub enum TargetError {
         /// The supported schemes.
         spoken: &'static str,
     },
-    #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: remove it")]
+    #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server → Remove it.")]
     Fragment {
         /// The URL, without its secrets.
         url: String,
@@ -283,13 +283,13 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_told() {
         let error_of = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
-        assert!(error_of("").contains("not a URL"));
-        assert!(error_of("/x").contains("not a URL"));
-        assert!(error_of("two words").contains("not a URL"));
+        assert!(error_of("").contains("invalid URL"));
+        assert!(error_of("/x").contains("invalid URL"));
+        assert!(error_of("two words").contains("invalid URL"));
         assert!(error_of("ftp://h/").contains("not ftp"));
         assert!(error_of("http://h/#top").contains("`#top`"));
-        assert!(error_of("http://").contains("not a URL"));
+        assert!(error_of("http://").contains("invalid URL"));
         assert!(error_of("http://h:99999/").contains("port"));
-        assert!(error_of("http://[::1/").contains("not a URL"));
+        assert!(error_of("http://[::1/").contains("invalid URL"));
     }
 }

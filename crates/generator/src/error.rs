@@ -26,7 +26,7 @@ pub enum EngineError {
     #[error("{0}")]
     Job(String),
     /// A name that does not resolve.
-    #[error("cannot find the address of `{host}`: {source}; check the name, or give the address itself")]
+    #[error("cannot find the address of `{host}`: {source} → Check the name, or give the address itself.")]
     Resolve { host: String, source: std::io::Error },
     /// No connection was established.
     #[error("cannot connect to {address}: {reason}")]
@@ -38,8 +38,8 @@ pub enum EngineError {
     },
     /// More connections than this process may have open files.
     #[error(
-        "{connections} connections need {needed} open files, but this process may have {limit}: \
-         run `ulimit -n {needed}` first (as root beyond the hard limit), or use fewer connections"
+        "{connections} connections need {needed} open files, but this process may have {limit} → Run `ulimit -n {needed}` first (as \
+         root beyond the hard limit), or use fewer connections."
     )]
     FileLimit {
         /// Number of connections of the job.
@@ -50,7 +50,7 @@ pub enum EngineError {
         limit: u64,
     },
     /// The requested transport is not available.
-    #[error("this kernel does not allow io_uring ({0}): use --transport epoll")]
+    #[error("this kernel does not allow io_uring ({0}) → Use --transport epoll.")]
     NoIoUring(std::io::Error),
     /// The TLS configuration is invalid.
     #[error("TLS: {0}")]
@@ -63,7 +63,7 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// A worker thread panicked.
-    #[error("a worker thread of the generator panicked: this is a defect of prony, please report it")]
+    #[error("a worker thread of the generator panicked, which is a defect of prony → Please report it.")]
     WorkerPanicked,
     /// The caller stopped the load before the measurement began.
     #[error("stopped before the measurement began: there is nothing to report")]
@@ -93,9 +93,9 @@ impl EngineError {
             | Self::Expectation { .. }
             | Self::Parameter { .. }
             | Self::Job(_)
-            | Self::Resolve { .. }
             | Self::Tls(_) => true,
-            Self::Unreachable { .. }
+            Self::Resolve { .. }
+            | Self::Unreachable { .. }
             | Self::FileLimit { .. }
             | Self::NoIoUring(_)
             | Self::System { .. }

@@ -68,7 +68,7 @@ impl Placement {
             && self.service.cpus.len() == 1
         {
             worker.cpus.clone_from(&self.service.cpus);
-            let text = "generator and service take turns on one CPU: goodput and response times describe both, CPU time per request the service alone";
+            let text = "Generator and service take turns on one CPU: goodput and response times describe both, CPU per request the service alone.";
             // The others are about roles that share CPUs otherwise.
             self.warnings.clear();
             self.warnings.push(Warning::new(WarningKind::SharedCpus, text));

@@ -5,7 +5,7 @@
 //! 2. The time occupied by requests, connects and pauses = slots × length of the measurement (Little, *A proof for the
 //!    queuing formula L = λW*, 1961).
 
-use crate::{Coverage, Measurement, Quantile, Recording, Warning, WarningKind};
+use crate::{Coverage, Measurement, Quantile, Recording, Warning, WarningKind, count};
 use serde_json::Value;
 
 /// Allowed deviation of the busy CPUs from throughput × CPU per request, as a share.
@@ -91,10 +91,15 @@ pub fn little(throughput_per_s: f64, mean_ns: f64, slots: f64) -> Option<Warning
 
 fn occupancy_warning(accounted: f64, slots: f64) -> Option<Warning> {
     (slots > 0.0 && (accounted / slots - 1.0).abs() > TIME_TOLERANCE).then(|| {
+        let (which, only) = if accounted < slots {
+            ("low", "only ")
+        } else {
+            ("high", "")
+        };
         let text = format!(
-            "Latency contradicts throughput: requests, connects and pauses account for {accounted:.1} of {slots:.0} \
-             requests in flight ({:+.1} %).",
-            (accounted / slots - 1.0) * 100.0
+            "Latency is too {which}: requests, connects and pauses explain {only}{} of {} requests in flight.",
+            count(accounted.round() as u64),
+            count(slots.round() as u64)
         );
         Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
     })

@@ -131,6 +131,7 @@ impl Recording {
             connect_time_ns: None,
             tls_time_ns: None,
             sequence_time_ns: None,
+            users: None,
             sequences_per_s: first
                 .sequences_per_s
                 .map(|_| weighted(|window| window.sequences_per_s.unwrap_or(0.0))),

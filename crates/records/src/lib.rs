@@ -38,7 +38,7 @@ pub use recording::{
     DecodedBodies, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval, IntervalPart,
     Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes,
     Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate,
-    Streams, UnexpectedReply, Usage, WorkerNow, WorkerRow, WorkerState, is_supported,
+    Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use run_name::{RunNameError, check_run_name};

@@ -244,12 +244,8 @@ kinds! {
     SharedCpus,
     /// Other programs used the machine during the measurement.
     Noise,
-    /// The machine's settings reduce accuracy.
-    Environment,
     /// Too few trials for an interval.
     FewTrials,
-    /// Two methods of estimation disagree.
-    EstimatesDisagree,
     /// The service cannot use all CPUs it was given.
     OneCpu,
     /// The trial was repeated because the first one was disturbed.
@@ -258,8 +254,6 @@ kinds! {
     WorkersDisagree,
     /// Workers of the same load may have started too far apart.
     StartSpread,
-    /// A reply changed between the check before the load and the one after it.
-    Degraded,
     /// The time budget ended the run before the requested precision was reached.
     BudgetSpent,
     /// The run was ended early.
@@ -410,16 +404,13 @@ impl WarningKind {
                 "Generator and service share CPUs; the figures describe both.",
             ),
             Self::Noise => warns(LOAD_AND_CPU, "Other programs used the machine.").of_machine(),
-            Self::Environment => notes("The machine's settings reduce accuracy.").of_machine(),
             Self::FewTrials => notes("There are too few trials for an interval."),
-            Self::EstimatesDisagree => warns(Figures::ALL, "Two methods of estimation disagree."),
             Self::OneCpu => notes("The service uses only one CPU."),
             Self::Repeated => {
                 notes("The trial was repeated because the first one was disturbed.").of_machine()
             }
             Self::WorkersDisagree => warns(LOAD, "The generator's workers measured different figures."),
             Self::StartSpread => warns(LOAD, "The generator's workers did not start at the same time."),
-            Self::Degraded => warns(Figures::ALL, "Replies changed during the trial."),
             Self::BudgetSpent => notes("The time budget ended the run.").of_machine().of_ending(),
             Self::Interrupted => notes("The run was ended early.").of_machine(),
             Self::Note => notes("Worth knowing."),

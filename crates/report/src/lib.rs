@@ -6,6 +6,7 @@
 //! [`site()`] makes static pages of many runs.
 
 mod error;
+mod export;
 mod formats;
 mod input;
 mod model;

@@ -17,14 +17,18 @@ fn fits(shown: &str, columns: usize) {
 }
 
 #[test]
-fn terminal_of_eighty_columns() {
-    let look = TerminalStyle {
-        columns: 80,
-        ..TerminalStyle::default()
-    };
-    let shown = render(&report(), Format::Terminal, look).expect("renders");
-    fits(&shown, 80);
-    assert!(shown.contains("class") && shown.contains(" micro "), "{shown}");
+fn terminals_of_usual_widths() {
+    let shown = [60, 80, 120].map(|columns| {
+        let look = TerminalStyle {
+            columns,
+            ..TerminalStyle::default()
+        };
+        let shown = render(&report(), Format::Terminal, look).expect("renders");
+        fits(&shown, columns);
+        assert!(shown.contains("class") && shown.contains(" micro "), "{shown}");
+        format!("{columns} columns:\n{shown}")
+    });
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]

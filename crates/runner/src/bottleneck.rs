@@ -47,14 +47,14 @@ fn waiting_connections(
     if service > IDLE {
         return None;
     }
+    let title = &backing_service.title;
     let text = format!(
-        "{} was the limit, not the service: {} of the connections in use waited there ({}), while the service used {} of its CPUs",
-        backing_service.title,
+        "{title} was the limit: {} of active connections waited there ({}); the service used {} of its CPUs.",
         percent(waiting.share),
         waiting.what,
         percent(service)
     );
-    Some(Warning::new(WarningKind::BackingServiceBound, text))
+    Some(Warning::new(WarningKind::BackingServiceBound, text).advise(format!("Tune {title}.")))
 }
 
 /// What connections waited for, to explain a failure; `None` if few waited.
@@ -129,11 +129,11 @@ fn busy_cpus(
         String::new()
     };
     let text = format!(
-        "{most} was the limit, not the service: backing services used {} of their CPUs{with}, the service {} of its own",
+        "{most} was the limit: backing services used {} of their CPUs{with}, the service {} of its own.",
         percent(own),
         percent(service)
     );
-    Some(Warning::new(WarningKind::BackingServiceBound, text))
+    Some(Warning::new(WarningKind::BackingServiceBound, text).advise("Give it more CPUs."))
 }
 
 /// The share of these CPUs that was used.

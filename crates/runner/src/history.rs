@@ -280,12 +280,14 @@ impl<'a> History<'a> {
         };
         let still = self.disturbance(&attempt.record);
         if let Ok(measurement) = &mut attempt.record.result {
-            let text = format!("the trial was repeated because the first one was disturbed: {reason}");
+            let text = format!("Repeated: the first trial was disturbed ({reason}).");
             measurement
                 .warnings
                 .push(Warning::new(WarningKind::Repeated, text));
-            let noise =
-                still.map(|still| Warning::new(WarningKind::Noise, format!("so was the second: {still}")));
+            let noise = still.map(|still| {
+                let text = format!("The repeat was disturbed as well: {still}.");
+                Warning::new(WarningKind::Noise, text)
+            });
             measurement.warnings.extend(noise);
         }
     }
@@ -354,10 +356,8 @@ impl<'a> History<'a> {
             return None;
         }
         self.has_warned = true;
-        let text = format!(
-            "{DISTURBED_REPEATS} disturbed trials were disturbed again: trials are no longer repeated"
-        );
-        Some(Warning::new(WarningKind::Noise, text))
+        let text = format!("Repeating stopped after {DISTURBED_REPEATS} disturbed repeats.");
+        Some(Warning::new(WarningKind::Noise, text).advise("Use an idle machine."))
     }
 
     fn disturbance(&self, record: &TrialRecord) -> Option<String> {

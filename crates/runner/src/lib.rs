@@ -85,8 +85,8 @@ pub use schema::{extended_schema, schema_of, write_missing_schemas};
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{
-    BuildResults, ReservedRun, ResumeOptions, ResumedRun, Session, SessionObserver, add_ceilings, neighbours,
-    precision_of, service_infos, summary,
+    BuildResults, REQUESTS_SETTING, ReservedRun, ResumeOptions, ResumedRun, Session, SessionObserver,
+    add_ceilings, neighbours, precision_of, service_infos, summary,
 };
 pub use start::{Start, StartedService};
 pub use start_time::StartTime;

@@ -58,7 +58,7 @@ pub fn is_free(address: &Address) -> Result<(), CommandError> {
                 .port
                 .map_or_else(String::new, |port| format!("port {port} of "));
             Err(CommandError::Input(format!(
-                "services cannot listen on {port}{host}: {error}; stop the program that uses it, or choose another address with `[address]` in the suite, --host and --port, or PRONY_HOST and PRONY_PORT"
+                "services cannot listen on {port}{host}: {error} → Stop the program that uses it, or choose another address with `[address]` in the suite, --host and --port, or PRONY_HOST and PRONY_PORT."
             )))
         }
     }

@@ -80,10 +80,9 @@ impl Noise {
     /// The warning of a run that begins on a machine which is not idle.
     pub fn warning(self) -> Option<Warning> {
         let noise = self.beyond(NoiseLimits::default())?;
-        let text = format!(
-            "the machine is not idle: {noise} before the run; end other programs, or expect wider intervals"
-        );
-        Some(Warning::new(WarningKind::Noise, text))
+        let text = format!("Not idle before the run: {noise}.");
+        let advice = "Stop other programs, or expect wider intervals.";
+        Some(Warning::new(WarningKind::Noise, text).advise(advice))
     }
 }
 
@@ -106,12 +105,12 @@ pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<W
     let share = taken.sum::<Option<f64>>()? / length_s.max(1e-9) / cpus.max(1) as f64;
     (share > NoiseLimits::default().others).then(|| {
         let text = format!(
-            "other programs used {:.0} % of the machine in its windows: goodput and response times are worse for it, and CPU time per \
-             request is about {:.0} % higher than on a quiet machine; its ratios between services hardly change",
+            "Other programs used {:.0} % of the machine: goodput and response times are worse for it, and CPU per request is about \
+             {:.0} % higher than on a quiet machine.",
             share * 100.0,
             share * RISE * 100.0
         );
-        Warning::new(WarningKind::Noise, text)
+        Warning::new(WarningKind::Noise, text).advise("Compare ratios of CPU per request only.")
     })
 }
 

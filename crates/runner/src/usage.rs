@@ -165,18 +165,16 @@ pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind
             Warning::new(
                 WarningKind::Warming,
                 format!(
-                    "its compiler was still at work after {warm_up_s:.0} s of warm-up{share}. It may become several times faster: \
-                     give it longer (`max` of warm_up)"
+                    "Its compiler was still at work after {warm_up_s:.0} s of warm-up{share}. It may become several times faster."
                 ),
             )
+            .advise("Give it longer (`max` of warm_up).")
         }
         Classification::Unsettled => Warning::new(
             WarningKind::Unsettled,
-            format!(
-                "its CPU time per request was not shown to be stable after {warm_up_s:.0} s of warm-up: use a quieter machine, \
-                 or give it longer (`max` of warm_up)"
-            ),
-        ),
+            format!("CPU per request not steady after {warm_up_s:.0} s of warm-up."),
+        )
+        .advise("Use a quieter machine, or a longer warm-up (`max` of warm_up)."),
         _ => return,
     };
     warning.replace_in(&mut measurement.warnings);
@@ -187,14 +185,14 @@ fn drift_warning(recording: &Recording) -> Option<Warning> {
     let load = Load::deserialize(&recording.load).ok();
     let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
     let change = warm_up::drift(&recording.intervals, pace)?;
-    let (kind, word) = if change < 0.0 {
-        (WarningKind::SlowingDown, "fell")
+    let (kind, word, advice) = if change < 0.0 {
+        (WarningKind::SlowingDown, "fell", "Look for leaks or throttling.")
     } else {
-        (WarningKind::SpeedingUp, "rose")
+        (WarningKind::SpeedingUp, "rose", "Use a longer warm-up.")
     };
     let text = format!(
-        "its throughput {word} by {:.0} % within the measurement",
+        "Throughput {word} by {:.0} % during measurement.",
         100.0 * change.abs()
     );
-    Some(Warning::new(kind, text))
+    Some(Warning::new(kind, text).advise(advice))
 }

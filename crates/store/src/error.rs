@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no store at {}: `prony run` creates one, or name another with --store", .0.display())]
+    #[error("there is no store at {} → `prony run` and `prony load --save` create one; --store names another.", .0.display())]
     Missing(PathBuf),
-    #[error("cannot create the folder {} for the store: {source}; name another store with --store", folder.display())]
+    #[error("cannot create the folder {} for the store: {source} → Name another store with --store.", folder.display())]
     Folder { folder: PathBuf, source: std::io::Error },
-    #[error("cannot open the store {}: {source}; if it is not a prony store, name another with --store", path.display())]
+    #[error("cannot open the store {}: {source} → If it is not a prony store, name another with --store.", path.display())]
     Open { path: PathBuf, source: rusqlite::Error },
     #[error(
         "the store {} is not writable: `prony list`, `report`, `compare` and `serve` can still read it; to measure, name a \
@@ -24,16 +24,16 @@ pub enum StoreError {
         .0.display()
     )]
     Outdated(PathBuf),
-    #[error("the store {} was written while it was read: repeat the import", .0.display())]
+    #[error("the store {} was written while it was read → Repeat the import.", .0.display())]
     Changed(PathBuf),
     #[error("cannot copy the store {} to read it: {source}; the copy is in $TMPDIR or /var/tmp", path.display())]
     Copy { path: PathBuf, source: rusqlite::Error },
-    #[error("{} is a database of another program: name a prony store with --store", .0.display())]
+    #[error("{} is a database of another program → Name a prony store with --store.", .0.display())]
     Foreign(PathBuf),
-    #[error("{} is not a prony store: name one with --store", .0.display())]
+    #[error("{} is not a prony store → Name one with --store.", .0.display())]
     NoStore(PathBuf),
     #[error(
-        "the store {} has schema {found}, but this prony supports schemas up to {known}: use a newer prony, or another store with --store",
+        "the store {} has schema {found}, but this prony supports schemas up to {known} → Use a newer prony, or another store with --store.",
         path.display()
     )]
     TooNew { path: PathBuf, found: u32, known: u32 },
@@ -84,10 +84,10 @@ pub enum StoreError {
         /// The newest runs in the store.
         known: Vec<String>,
     },
-    #[error("`{run}` is the start of several runs: {}; give a longer part of the name", .matches.join(", "))]
+    #[error("`{run}` is the start of several runs: {} → Give a longer part of the name.", .matches.join(", "))]
     Ambiguous { run: String, matches: Vec<String> },
     #[error(
-        "the run `{run}` is being measured{}: wait for that to end, or end it, before you continue or delete the run",
+        "the run `{run}` is being measured{} → Wait for that to end, or end it, before you continue or delete the run.",
         .holder.map_or_else(String::new, |process| format!(" by process {process}"))
     )]
     RunBusy {
@@ -95,13 +95,13 @@ pub enum StoreError {
         /// The process that measures it, if it is known.
         holder: Option<u32>,
     },
-    #[error("cannot lock {}, which keeps other processes out of the run: {source}; if its folder cannot be used, name another store with --store", path.display())]
+    #[error("cannot lock {}, which keeps other processes out of the run: {source} → If its folder cannot be used, name another store with --store.", path.display())]
     Lock { path: PathBuf, source: std::io::Error },
     #[error(
-        "a label is one line of at most {longest} letters, without control characters: give a shorter one"
+        "a label is one line of at most {longest} letters, without control characters → Give a shorter one."
     )]
     Label { longest: usize },
-    #[error("the run `{0}` is already in the store: give the new run another name")]
+    #[error("the run `{0}` is already in the store → Give the new run another name.")]
     RunExists(String),
 }
 
@@ -120,10 +120,10 @@ impl StoreError {
 
 fn hint(known: &[String]) -> String {
     if known.is_empty() {
-        ": the store is empty; `prony run` fills it".to_owned()
+        ": the store is empty → `prony run` and `prony load --save` add runs.".to_owned()
     } else {
         format!(
-            ": the newest are {}; `prony list runs` shows all",
+            ": the newest are {} → `prony list runs` shows all.",
             known.join(", ")
         )
     }

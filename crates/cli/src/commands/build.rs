@@ -11,13 +11,13 @@ use prony_runner::{BuildEvent, BuildOutput, Builder, Folders, Progress, builds_a
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-/// Build services without starting them, as the first step of a run does
+/// Build services without starting them
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Services: `go-*`, `java-netty/nio` [default: all]
+    /// Services, e.g. 'go-*' [default: all]
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
-    /// Print JSON, one line for each step
+    /// Print JSON, one line per step
     #[arg(long)]
     json: bool,
     /// Hold the builds until standard input ends (used by prony on the hosts of a testbed)

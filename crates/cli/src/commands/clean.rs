@@ -3,7 +3,7 @@
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::text;
+use crate::text::{self, Column};
 use anyhow::bail;
 use prony_load::DurationText;
 use prony_runner::project::clean::{CleanOptions, CleanOutcome, Entry, KINDS, Kind, clean, clean_containers};
@@ -11,19 +11,19 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Remove builds, caches and logs of this checkout; runs and reports stay
+/// Delete builds, caches and logs; keep runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// What to remove [default: all of it]
     #[arg(value_enum)]
     what: Vec<CleanTarget>,
-    /// Only remove what has not changed for this time: `7d`
+    /// Only what has not changed for this time, e.g. 7d
     #[arg(long, value_name = "TIME")]
     older_than: Option<DurationText>,
-    /// List what would be removed, with its size, and remove nothing
+    /// List what would be removed, then exit
     #[arg(long)]
     dry_run: bool,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     });
     if let Some((entry, reason)) = failed {
         bail!(
-            "cannot remove {}: {reason}; remove it as the user who owns it",
+            "cannot remove {}: {reason} → Remove it as the user who owns it.",
             entry.path.display()
         );
     }
@@ -95,8 +95,14 @@ fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
     };
     let mut parts = Vec::new();
     if args.dry_run && !entries.is_empty() {
+        const HEADINGS: [Column; 2] = [Column::number("size", 0), Column::text("path", 0)];
         let rows = removed_entries(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
-        parts.push(text::table(&["size", "path"], rows));
+        parts.push(text::table(
+            &HEADINGS,
+            &rows.collect::<Vec<_>>(),
+            0,
+            text::columns(),
+        ));
     }
     for entry in entries {
         if let CleanOutcome::Kept(reason) | CleanOutcome::Failed(reason) = &entry.fate {

@@ -2,9 +2,9 @@
 
 use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
+use crate::option_values::{rate, share, time};
 use crate::output::print;
 use crate::pair_args::PairArgs;
-use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 /// Limit of requests that are due but not yet sent, under an open load.
 const BACKLOG: u64 = 1_000_000;
 
-/// Load two services at the same time and report the ratio of their throughputs
+/// Load two services at the same time and compare them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,12 @@ Examples:
   prony duet go-gorilla@HEAD~1 go-gorilla
   prony duet go-gorilla go-nethttp --rate 5000
 
-Noise on the machine affects both services alike: the ratio is far more precise than that of two separate runs. The order of
-starts is swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may be
-off by up to a third; between two versions of one service this bias cancels. The load is a closed loop, compared by goodput.
-With --rate requests arrive at a fixed rate, and response times are compared. A duet is stored as a run.")]
+Noise on the machine affects both services alike: the ratio is far more precise than that of two separate runs. The order of \
+starts is swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may be \
+off by up to a third; between two versions of one service this bias cancels.
+
+The load is a closed loop, compared by goodput. With --rate requests arrive at a fixed rate, and response times are compared. A \
+duet is stored as a run.")]
 pub(crate) struct Args {
     /// First service: NAME[/VARIANT][@REVISION]
     #[arg(value_name = "A")]
@@ -37,27 +39,27 @@ pub(crate) struct Args {
     /// Second service
     #[arg(value_name = "B")]
     second: String,
-    /// Number of rounds, an even number; each round starts fresh processes
+    /// Rounds of fresh starts, an even number
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = even)]
     rounds: u32,
-    /// Length of each measurement
-    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    /// Time of each measurement
+    #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = time)]
     duration: DurationText,
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Requests per second to each service, evenly spaced, instead of a closed loop
+    /// Open load: requests per second to each service
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     rate: Option<Rate>,
     #[command(flatten)]
     pair: PairArgs,
-    /// Confidence of the interval: `95%`
+    /// Confidence level, e.g. 95%
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
-    /// Differences below this count as equal: `1%`
+    /// Treat smaller differences as equal, e.g. 1%
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
     tie: f64,
-    /// Print one JSON object instead of text
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -71,7 +73,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.rate.is_some() && args.rounds < ROUNDS_FOR_TIMES {
         return Err(bad_input(anyhow!(
-            "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
+            "with --rate response times are compared, round by round → Use --rounds {ROUNDS_FOR_TIMES} or more."
         )));
     }
     let services = [&args.first, &args.second].map(|name| ServiceSelector::parse(name));
@@ -129,12 +131,6 @@ fn even(text: &str) -> Result<u32, String> {
     })
 }
 
-fn rate(text: &str) -> Result<Rate, String> {
-    let number = text.trim().parse::<f64>();
-    let number = number.map_err(|_| format!("`{text}` is not a number of requests per second"))?;
-    Rate::per_second(number).map_err(|error| error.to_string())
-}
-
 fn show(outcome: &Outcome) -> String {
     let load = match &outcome.load {
         Load::Open { arrival, .. } => match &arrival.profile {
@@ -176,7 +172,7 @@ fn show(outcome: &Outcome) -> String {
     let _ = writeln!(text, "Confidence {confidence} %, {}.", sample(&compared));
     let _ = writeln!(text, "Bias: {}.", outcome.bias);
     for warning in &outcome.warnings {
-        let _ = writeln!(text, "Note: {warning}.");
+        let _ = writeln!(text, "⚠ {}.", warning.trim_end_matches('.'));
     }
     let _ = writeln!(text, "Stored as {}.", outcome.run);
     text.trim_end().to_owned()

@@ -10,14 +10,14 @@ use clap_complete::{Shell, generate};
 use clap_mangen::{Man, generate_to};
 use std::path::PathBuf;
 
-/// Print the manual page of prony or of a command
+/// Print a manual page
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   prony man run | man -l -
   prony man --out ~/.local/share/man/man1          then `man prony-run` finds it")]
 pub(crate) struct ManArgs {
-    /// A command [default: prony itself]
+    /// Command whose page is printed [default: prony itself]
     command: Option<String>,
     /// Write the pages of all commands into this folder
     #[arg(long, short, value_name = "FOLDER", conflicts_with = "command")]
@@ -25,13 +25,13 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn man(args: &ManArgs, prony: Command) -> anyhow::Result<Exit> {
-    let mut prony = without_help(prony);
+    let mut prony = for_manual(prony);
     prony.build();
     if let Some(out) = &args.out {
         let folder = reporting::folder(out)?;
         let failed = || {
             format!(
-                "cannot write into {}; name another folder with --out",
+                "cannot write into {} → Name another folder with --out.",
                 folder.display()
             )
         };
@@ -52,14 +52,16 @@ pub(crate) fn man(args: &ManArgs, prony: Command) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Leaves out pages for `prony help COMMAND`, which would repeat those of the commands.
-fn without_help(command: Command) -> Command {
+/// Leaves out pages for `prony help COMMAND`, which would repeat those of the commands. A page has every option, also those that
+/// are not in the short help: clap_mangen would leave out their text.
+pub(crate) fn for_manual(command: Command) -> Command {
     command
         .disable_help_subcommand(true)
-        .mut_subcommands(without_help)
+        .mut_args(|option| option.hide_short_help(false))
+        .mut_subcommands(for_manual)
 }
 
-/// Print a completion script for a shell
+/// Generate a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -67,7 +69,7 @@ Examples:
   prony completions zsh > ~/.zfunc/_prony          (fpath must contain ~/.zfunc)
   prony completions fish > ~/.config/fish/completions/prony.fish")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell that runs the script
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -8,13 +8,13 @@ use prony_config::format::{FORMAT, FileKind, schema_line};
 use prony_runner::{PROJECT_FILE, write_missing_schemas};
 use std::path::Path;
 
-/// Create a project in this folder: prony.toml, a service, a suite, and schemas for editors; existing files are not changed
+/// Create a project in this folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Language of the first service [default: that of this folder, else the first that is installed]
+    /// Language of the first service [default: that of this folder]
     #[arg(long, value_enum)]
     language: Option<Language>,
-    /// Print the created files as JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

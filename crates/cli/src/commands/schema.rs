@@ -8,7 +8,7 @@ use prony_config::format::{FORMAT, FileKind};
 use prony_runner::schema_of;
 use std::path::{Path, PathBuf};
 
-/// Print the JSON Schema of a kind of file, for editors
+/// Print the JSON Schema of a kind of file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,10 +17,10 @@ Examples:
 
 A file names its schema in its first line, relative to its own folder: `#:schema ../../schemas/1/contract.json`.")]
 pub(crate) struct Args {
-    /// The kind of file
+    /// Kind of file
     #[arg(value_name = "KIND", value_parser = kind_parser(), required_unless_present = "write")]
     kind: Option<FileKind>,
-    /// Write every schema to FOLDER/VERSION/KIND.json, and print which have changed [default folder: schemas]
+    /// Write every schema to FOLDER/VERSION/KIND.json [default: schemas]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "schemas", conflicts_with = "kind")]
     write: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use prony_runner::calibration::toy::{Faults, serve};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Run the backend of the relay contract: it answers 204 after a delay, with a digest of what it received
+/// Run the relay contract's backend
 #[derive(Debug, clap::Args)]
 pub(crate) struct BackendArgs {
     /// Delay of each reply; the delays of concurrent requests overlap
@@ -34,7 +34,7 @@ pub(crate) fn backend(args: &BackendArgs) -> anyhow::Result<Exit> {
         // The process that started the backend may read its address from here. If it does not, printing may fail.
         let _ = print(&address_said(&format!("http://{address}"), args.json));
     })
-    .with_context(|| format!("the backend cannot listen on {address}: choose another --host or --port"))?;
+    .with_context(|| format!("the backend cannot listen on {address} → Choose another --host or --port."))?;
     Ok(Exit::Fine)
 }
 

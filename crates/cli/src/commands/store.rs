@@ -16,7 +16,7 @@ const STREAM: &str = "-";
 /// The first bytes of an SQLite file.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
-/// Export runs from a store into a file, and import files or other stores into a store
+/// Export, import and merge runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,9 +25,9 @@ Examples:
   prony store import runs.jsonl
   prony store import ../other/.prony/store.db
 
-An export is JSON Lines: the first line has the version of the format, which later versions of prony can read. Importing twice is
-harmless: a run that is already in the store is skipped. A run whose name belongs to a different run in the store is skipped and
-reported, and the exit code is 3; with --rename it is stored under a new name. An imported run never becomes `latest` while the store
+An export is JSON Lines: the first line has the version of the format, which later versions of prony can read. Importing twice is \
+harmless: a run that is already in the store is skipped. A run whose name belongs to a different run in the store is skipped and \
+reported, and the exit code is 3; with --rename it is stored under a new name. An imported run never becomes `latest` while the store \
 has runs of its own. Another store is only read, even if it has to be upgraded for that.")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -40,25 +40,25 @@ pub(crate) struct Args {
 enum StoreCommand {
     /// Write runs to a file
     Export {
-        /// The file; `-` is standard output
+        /// File to write; `-` is standard output
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Only these runs [default: all, with checks and calibrations]
+        /// Only these runs [default: all]
         #[arg(value_name = "RUN")]
         runs: Vec<String>,
-        /// Print a summary of the export as JSON
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
     /// Read runs from an exported file, or from another store
     Import {
-        /// The file; `-` is standard input
+        /// File to read; `-` is standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Store a run under a new name if its name belongs to a different run
+        /// Store a run under a new name if its name is taken
         #[arg(long)]
         rename: bool,
-        /// Print a summary of the import as JSON
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -81,7 +81,7 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     let version = env!("CARGO_PKG_VERSION");
     if file == Path::new(STREAM) {
         if json {
-            let text = "the export is written to standard output, so --json cannot be used: name a file";
+            let text = "the export is written to standard output, so --json cannot be used → Name a file.";
             return Err(bad_input(anyhow!(text)));
         }
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -90,7 +90,7 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     }
     if file.exists() {
         let text = format!(
-            "{} already exists and is not overwritten: name another file",
+            "{} already exists and is not overwritten → Name another file.",
             file.display()
         );
         return Err(bad_input(anyhow!(text)));

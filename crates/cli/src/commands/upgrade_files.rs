@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Rewrite files of former formats, or with former names of keys, in the current format; comments stay
+/// Rewrite project files in the current format
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files that cannot be read are left alone, and their errors are shown. Version control shows what has changed.
@@ -27,10 +27,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: FileArgs,
-    /// List the files that are not current, and change none
+    /// List files that are not current; change none
     #[arg(long)]
     check: bool,
-    /// Print the files as JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

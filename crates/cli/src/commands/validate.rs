@@ -8,7 +8,7 @@ use prony_config::format::{Diagnostics, SourceFile};
 use prony_runner::{CommandError, verify_file};
 use serde_json::json;
 
-/// Find errors in contracts, services, suites and all other files, without a server
+/// Find errors in the files of a project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit codes: 0, every file is valid; 2, at least one is not.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Format of the errors
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Print the errors as JSON
+    /// Print one JSON object
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

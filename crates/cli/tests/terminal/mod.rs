@@ -1,4 +1,4 @@
-//! A pseudo-terminal, for tests of live views.
+//! A pseudo-terminal, for tests of what a person sees.
 
 use nix::pty::{Winsize, openpty};
 use std::fs::File;
@@ -7,9 +7,21 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Runs a command that must end within `patience`, with a terminal of this size at standard error. Returns everything
-/// that was written there.
-pub(crate) fn written_to(command: &mut Command, (columns, rows): (u16, u16), patience: Duration) -> String {
+/// The stream of a command that is a terminal; the other one is discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Runs a command that must end within `patience`, with a terminal of this size. Returns everything that was written there.
+pub(crate) fn written_to(
+    command: &mut Command,
+    stream: Stream,
+    (columns, rows): (u16, u16),
+    patience: Duration,
+) -> String {
     let size = Winsize {
         ws_row: rows,
         ws_col: columns,
@@ -17,13 +29,14 @@ pub(crate) fn written_to(command: &mut Command, (columns, rows): (u16, u16), pat
         ws_ypixel: 0,
     };
     let terminal = openpty(&size, None).expect("a terminal");
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::from(terminal.slave))
-        .spawn()
-        .expect("prony runs");
+    let slave = Stdio::from(terminal.slave);
+    let (out, err) = match stream {
+        Stream::Stdout => (slave, Stdio::null()),
+        Stream::Stderr => (Stdio::null(), slave),
+    };
+    let mut child = command.stdout(out).stderr(err).spawn().expect("prony runs");
     // The command holds its own copy of the terminal; reading would not end while it is open.
-    command.stderr(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let (done, result) = mpsc::channel();
     let mut master = File::from(terminal.master);
     std::thread::spawn(move || {

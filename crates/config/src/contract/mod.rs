@@ -24,7 +24,7 @@ pub use backing::{
     BackingRequirement, FinalInvariant, LoadInvariant, ReplyCounter, Rows, SumTarget, UpperLimit,
 };
 pub use call::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep, grpc_code_name};
-pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall};
+pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall, is_common_case};
 pub use definition::{Contract, OperationInfo};
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
 pub use source::RowTable;

@@ -408,6 +408,25 @@ impl Recorder {
         }
     }
 
+    /// Called when a user arrives, who may be turned away.
+    pub(crate) fn record_user(&mut self, arrived: u64, is_admitted: bool) {
+        if self.owns(arrived)
+            && let Some(users) = &mut self.tally.users
+        {
+            users.arrived += 1;
+            users.turned_away += u64::from(!is_admitted);
+        }
+    }
+
+    /// Called with the last reply of a user, if all replies were valid.
+    pub(crate) fn record_visit(&mut self, arrived: u64, now: u64) {
+        if self.owns(arrived)
+            && let Some(users) = &mut self.tally.users
+        {
+            users.visits.record(now.saturating_sub(arrived));
+        }
+    }
+
     /// Called when a whole sequence is complete and valid.
     pub(crate) fn sequence(&mut self, begin: u64, end: u64) {
         if self.window_open {

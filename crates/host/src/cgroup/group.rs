@@ -310,7 +310,7 @@ impl Problem {
     pub(crate) fn in_container(pid: i32, limits: &Limits, remedy: &str) -> Vec<Self> {
         let hierarchies = Hierarchies::of_process(pid);
         let problem = |what: String| Self {
-            text: format!("{what} is not in force in its container; {remedy}"),
+            text: format!("{what} is not enforced in its container. → {remedy}"),
         };
         let cpus = limits.cpus.filter(|share| {
             // Engines round to a whole microsecond of a period.
@@ -319,20 +319,20 @@ impl Problem {
         let memory = limits
             .memory_bytes
             .filter(|bytes| super::quota::memory_of(&hierarchies).is_none_or(|allowed| allowed > *bytes));
-        let cpus = cpus.map(|share| problem(format!("the limit of {share} CPUs")));
+        let cpus = cpus.map(|share| problem(format!("The limit of {share} CPUs")));
         let memory =
-            memory.map(|bytes| problem(format!("the limit of {} of memory", crate::process::Size(bytes))));
+            memory.map(|bytes| problem(format!("The limit of {} of memory", crate::process::Size(bytes))));
         cpus.into_iter().chain(memory).collect()
     }
 
     pub(crate) fn without_batch_policy() -> Self {
         Self {
-            text: "the scheduling policy SCHED_BATCH is not in force: allow the system call sched_setscheduler, or use a design other than interleaved".to_owned(),
+            text: "The scheduling policy SCHED_BATCH is not enforced. → Allow the system call sched_setscheduler, or use a design other than interleaved.".to_owned(),
         }
     }
 
     fn new(what: &str, error: &io::Error) -> Self {
-        let text = format!("{what} is not in force: {error}; {}", super::REMEDY);
+        let text = format!("{what} is not enforced: {error}. → {}", super::REMEDY);
         Self { text }
     }
 

@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// What a user without permission to limit anything can do.
-pub(crate) const REMEDY: &str = "run as root, or in a scope of your own (`systemd-run --user --scope -p Delegate=yes prony …`); in a \
-     container, first `mkdir /sys/fs/cgroup/shell && echo $$ >/sys/fs/cgroup/shell/cgroup.procs`";
+pub(crate) const REMEDY: &str = "Run as root, or in a scope of your own (`systemd-run --user --scope -p Delegate=yes prony …`); in a \
+     container, first `mkdir /sys/fs/cgroup/shell && echo $$ >/sys/fs/cgroup/shell/cgroup.procs`.";
 
 /// Whether this process may create a group with limits. The check moves no process.
 pub(crate) fn may_limit() -> bool {

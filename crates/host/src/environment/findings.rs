@@ -48,12 +48,12 @@ fn finding(text: impl Into<String>, remedy: &str) -> Option<Finding> {
 fn few_cores(environment: &Environment) -> Option<Finding> {
     match environment.cpu.cores? {
         1 => finding(
-            "the machine has one core: generator and service always disturb each other",
-            "use a machine with two cores or more; with four the service gets more than one",
+            "One core: generator and service always disturb each other.",
+            "Use two or more cores; with four the service gets more than one.",
         ),
         2 => finding(
-            "the machine has two cores: the service gets one, so its use of several CPUs is not measured",
-            "use a machine with four cores or more to compare services on several CPUs",
+            "Two cores: the service gets one, so its use of several CPUs is not measured.",
+            "Use four or more cores to compare services on several CPUs.",
         ),
         _ => None,
     }
@@ -62,8 +62,8 @@ fn few_cores(environment: &Environment) -> Option<Finding> {
 fn busy(environment: &Environment) -> Option<Finding> {
     let load = environment.load_average.filter(|load| *load > BUSY)?;
     finding(
-        format!("the load average is {load:.2}: something else is using the machine"),
-        "end other programs, or wait until they have ended",
+        format!("Load average {load:.2}: other programs are active."),
+        "Stop them, or wait.",
     )
 }
 
@@ -74,7 +74,7 @@ fn governor(environment: &Environment) -> Option<Finding> {
         .as_ref()
         .filter(|governor| *governor != "performance")?;
     finding(
-        format!("the CPU frequency governor is `{governor}`: the CPUs change their speed with the load"),
+        format!("The CPU frequency governor is `{governor}`: the CPUs change their speed with the load."),
         "sudo cpupower frequency-set -g performance",
     )
 }
@@ -82,7 +82,7 @@ fn governor(environment: &Environment) -> Option<Finding> {
 fn turbo(environment: &Environment) -> Option<Finding> {
     environment.cpu.turbo.filter(|turbo| *turbo)?;
     finding(
-        "turbo is on: the speed of the CPUs depends on heat and on what the other cores do",
+        "Turbo is on: the speed of the CPUs depends on heat and on what the other cores do.",
         "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 into cpufreq/boost)",
     )
 }
@@ -90,7 +90,7 @@ fn turbo(environment: &Environment) -> Option<Finding> {
 fn smt(environment: &Environment) -> Option<Finding> {
     environment.cpu.smt.filter(|smt| *smt)?;
     finding(
-        "SMT is on: two CPUs share a core; they are kept together, but other programs may run on one of them",
+        "SMT is on: two CPUs share a core, and other programs may run on one of them.",
         "echo off | sudo tee /sys/devices/system/cpu/smt/control",
     )
 }
@@ -102,9 +102,9 @@ fn virtual_machine(environment: &Environment) -> Option<Finding> {
         .filter(|kind| *kind != "none")?;
     finding(
         format!(
-            "this is a virtual machine or container ({kind}): other guests of the same hardware may disturb it unnoticed"
+            "Virtual machine or container ({kind}): other guests of the same hardware may disturb it unnoticed."
         ),
-        "publish results from bare metal only; here, trust comparisons within one run more than absolute figures",
+        "Publish results from bare metal only. Here, trust comparisons within one run more than absolute figures.",
     )
 }
 
@@ -114,7 +114,9 @@ fn no_groups(environment: &Environment, may_limit: bool) -> Option<Finding> {
     }
     let version = environment.cgroup.as_deref().unwrap_or("none");
     finding(
-        format!("no control group can be made (version: {version}): CPU and memory limits are not in force"),
+        format!(
+            "No control group can be created (version: {version}): CPU and memory limits are not enforced."
+        ),
         crate::cgroup::REMEDY,
     )
 }
@@ -122,19 +124,17 @@ fn no_groups(environment: &Environment, may_limit: bool) -> Option<Finding> {
 fn quota_of(quota: f64) -> Option<Finding> {
     finding(
         format!(
-            "everything here shares a quota of {quota:.1} CPUs: when it is used up, generator and service stop together"
+            "A quota of {quota:.1} CPUs is shared: when it is used up, generator and service stop together."
         ),
-        "give whole CPUs instead of a quota (`--cpuset-cpus` for a container, AllowedCPUs= for a unit)",
+        "Give whole CPUs instead of a quota (`--cpuset-cpus` for a container, AllowedCPUs= for a unit).",
     )
 }
 
 fn no_ring(beside: &MachineChecks) -> Option<Finding> {
     let reason = beside.lacks_ring.as_ref()?;
     finding(
-        format!(
-            "the generator cannot use io_uring here ({reason}): it uses epoll, which costs more CPU time"
-        ),
-        "use Linux 6.1 or newer; allow it with `sysctl kernel.io_uring_disabled=0`, and in a container with a seccomp profile that permits io_uring",
+        format!("io_uring is not available ({reason}): the generator uses epoll, which costs more CPU time."),
+        "Use Linux 6.1 or newer; allow it with `sysctl kernel.io_uring_disabled=0`, and in a container with a seccomp profile that permits it.",
     )
 }
 
@@ -143,7 +143,7 @@ fn no_proc(beside: &MachineChecks) -> Option<Finding> {
         return None;
     }
     finding(
-        "/proc is not mounted: other processes are not visible, so services cannot be started, measured or stopped",
+        "/proc is not mounted: other processes are not visible, so services cannot be started, measured or stopped.",
         "mount -t proc proc /proc",
     )
 }
@@ -151,7 +151,7 @@ fn no_proc(beside: &MachineChecks) -> Option<Finding> {
 fn files(environment: &Environment) -> Option<Finding> {
     let limit = environment.open_files_limit.filter(|limit| *limit < FILES)?;
     finding(
-        format!("a process may open only {limit} files: loads with more connections fail"),
+        format!("A process may open only {limit} files: loads with more connections fail."),
         "ulimit -n 65536",
     )
 }

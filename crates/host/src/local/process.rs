@@ -199,11 +199,9 @@ impl LocalProcess {
         match notice {
             SupervisorEvent::Ended(ending) => self.ended = Some(ending),
             SupervisorEvent::LogLost { reason } => {
-                let text = format!(
-                    "the log {} is incomplete: {reason}; free disk space",
-                    self.log.display()
-                );
-                self.warnings.push(Warning::new(WarningKind::Note, text));
+                let text = format!("Log {} is incomplete: {reason}.", self.log.display());
+                self.warnings
+                    .push(Warning::new(WarningKind::Note, text).advise("Free disk space."));
                 self.log_lost = Some(reason);
             }
             other => return Some(other),

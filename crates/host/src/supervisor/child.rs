@@ -147,7 +147,10 @@ pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<
         }),
         _ => Ok(problems
             .into_iter()
-            .map(|problem| Warning::new(WarningKind::NotIsolated, problem.text))
+            .map(|problem| match problem.text.split_once(" → ") {
+                Some((text, advice)) => Warning::new(WarningKind::NotIsolated, text).advise(advice),
+                None => Warning::new(WarningKind::NotIsolated, problem.text),
+            })
             .collect()),
     }
 }

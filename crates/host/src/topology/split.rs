@@ -51,17 +51,17 @@ fn one_core(core: &Core, wants: CpuDemand) -> Split {
         all => (all, all),
     };
     let shared = if core.cpus.len() > 1 {
-        "generator and service run on two CPUs of one core, which share its execution units"
+        "run on two CPUs of one core"
     } else {
-        "generator and service share the only CPU"
+        "share the only CPU"
     };
-    let text = format!("{shared}: the figures include both; use a machine with two cores or more");
+    let text = format!("Generator and service {shared}; numbers describe both.");
     let generator = Cpus::from(generator.to_vec());
     Split {
         service: Cpus::from(service.to_vec()),
         backing_service: wants.backing_service.then(|| generator.clone()),
         generator,
-        warnings: vec![Warning::new(WarningKind::SharedCpus, text)],
+        warnings: vec![Warning::new(WarningKind::SharedCpus, text).advise("Use two or more cores.")],
     }
 }
 
@@ -146,8 +146,8 @@ fn many_cores(parts: &Parts<'_>, wants: CpuDemand) -> Split {
         }
     });
     if wants.backing_service && !own_backing_service {
-        let text = "backing services and generator share their CPUs: there are too few cores for both";
-        warnings.push(Warning::new(WarningKind::SharedCpus, text));
+        let text = "Backing services and generator share CPUs.";
+        warnings.push(Warning::new(WarningKind::SharedCpus, text).advise("Use three or more cores."));
     }
     Split {
         service,

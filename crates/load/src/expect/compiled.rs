@@ -268,12 +268,7 @@ impl CompiledExpectation {
                 [] => "200 to 299".to_owned(),
                 codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
             };
-            let got = if reply.body.is_empty() {
-                reply.status.to_string()
-            } else {
-                format!("{} with the body `{}`", reply.status, excerpt(reply.body))
-            };
-            return Err(Mismatch::new("status", expected, got));
+            return Err(Mismatch::new("status", expected, received(reply)));
         }
         match reply.grpc_status {
             Some(status) if status != self.grpc_status => Err(Mismatch::new(
@@ -284,4 +279,24 @@ impl CompiledExpectation {
             _ => Ok(()),
         }
     }
+}
+
+/// A reply whose status is wrong: `404, text/html, 153 bytes: <html>…`.
+fn received(reply: &Reply<'_>) -> String {
+    let mut text = reply.status.to_string();
+    if reply.body.is_empty() {
+        return text;
+    }
+    let mut headers = reply.headers.iter();
+    let media_type = headers
+        .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"))
+        .and_then(|(_, value)| value.split(|letter| *letter == b';').next());
+    if let Some(media_type) = media_type {
+        text += &format!(", {}", excerpt(media_type));
+    }
+    let size = format!("{} bytes", reply.body.len());
+    let body = excerpt(reply.body);
+    // The size of a long body comes first.
+    let body = body.strip_suffix(&format!(" ({size})")).unwrap_or(&body);
+    format!("{text}, {size}: {body}")
 }

@@ -12,7 +12,7 @@ use prony_load::{Header, Job, Load, Protocol, Proxy};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
     Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA,
-    UnexpectedReply, Warning, WarningKind, count,
+    UnexpectedReply, UserCounts, Warning, WarningKind, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -54,6 +54,12 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         connect_time_ns: part.totals.connect.summary(),
         tls_time_ns: part.totals.tls.summary(),
         sequence_time_ns: tally.sequence.as_deref().and_then(Histogram::summary),
+        users: tally.users.as_deref().map(|users| UserCounts {
+            arrived: users.arrived,
+            served: users.visits.len(),
+            turned_away: users.turned_away,
+            visit_ns: users.visits.summary(),
+        }),
         messages: messages::messages(job, tally, duration_s),
         sequences_per_s: tally
             .sequence

@@ -82,6 +82,9 @@ pub struct Tally {
     pub first_byte_split: Option<Box<Histogram>>,
     /// Times of whole sequences, if the workload is a sequence.
     pub sequence: Option<Box<Histogram>>,
+    /// Arriving users, if the load has any.
+    #[serde(default)]
+    pub users: Option<Box<UserTally>>,
     /// Counts of messages, if replies are streams.
     pub messages: Option<Box<MessageTally>>,
     /// Number of replies by status code.
@@ -111,6 +114,16 @@ pub struct OpenTimes {
     pub own_lag: Histogram,
 }
 
+/// Users who arrived.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UserTally {
+    pub arrived: u64,
+    /// Users who arrived when the maximum number was present.
+    pub turned_away: u64,
+    /// Times from the arrival of a user to the last reply, if all replies were valid.
+    pub visits: Histogram,
+}
+
 /// The kind of tally that a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TallyLayout {
@@ -119,6 +132,8 @@ pub struct TallyLayout {
     /// Whether requests have intended times of their own.
     pub paced: bool,
     pub sequence: bool,
+    /// Whether users arrive.
+    pub users: bool,
     /// Whether replies are streams of messages, or messages are sent in rooms.
     pub streams: bool,
 }
@@ -130,6 +145,7 @@ impl TallyLayout {
             operations: job.workload.operations.len(),
             paced: !matches!(job.load, Load::Closed { .. }),
             sequence: matches!(job.workload.order, Order::Sequence(_)),
+            users: matches!(job.load, Load::Users { .. }),
             streams: job.load.members().is_some()
                 || job
                     .workload
@@ -147,6 +163,7 @@ impl Tally {
             open: shape.paced.then(Box::default),
             first_byte_split: None,
             sequence: shape.sequence.then(Box::default),
+            users: shape.users.then(Box::default),
             messages: shape.streams.then(Box::default),
             statuses: vec![0; STATUSES],
             grpc_statuses: vec![0; GRPC_STATUSES],
@@ -162,6 +179,7 @@ impl Tally {
             operations: self.operations.len(),
             paced: self.open.is_some(),
             sequence: self.sequence.is_some(),
+            users: self.users.is_some(),
             streams: self.messages.is_some(),
         }
     }
@@ -184,6 +202,11 @@ impl Tally {
         }
         merge_option(&mut self.first_byte_split, other.first_byte_split.as_deref());
         merge_option(&mut self.sequence, other.sequence.as_deref());
+        if let (Some(ours), Some(theirs)) = (&mut self.users, &other.users) {
+            ours.arrived += theirs.arrived;
+            ours.turned_away += theirs.turned_away;
+            ours.visits.merge(&theirs.visits);
+        }
         if let (Some(ours), Some(theirs)) = (&mut self.messages, &other.messages) {
             ours.merge(theirs);
         }
@@ -217,6 +240,10 @@ impl Tally {
             .flatten()
         {
             histogram.clear();
+        }
+        if let Some(users) = &mut self.users {
+            users.visits.clear();
+            (users.arrived, users.turned_away) = (0, 0);
         }
         if let Some(messages) = &mut self.messages {
             messages.clear();

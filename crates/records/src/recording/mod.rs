@@ -93,6 +93,9 @@ pub struct Recording {
     /// Completed sequences per second, if the workload is a sequence.
     #[serde(default)]
     pub sequences_per_s: Option<f64>,
+    /// Users, if they arrive at a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<UserCounts>,
     /// Stream messages, if the replies are streams.
     #[serde(default)]
     pub messages: Option<Messages>,
@@ -276,6 +279,19 @@ pub struct BytesMoved {
     pub sent: u64,
     /// Received from the service.
     pub received: u64,
+}
+
+/// Users who arrived in the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UserCounts {
+    /// Users who arrived.
+    pub arrived: u64,
+    /// Users all of whose replies were valid.
+    pub served: u64,
+    /// Users who arrived when the maximum number was present.
+    pub turned_away: u64,
+    /// Time from the arrival of a served user to the last reply, ns.
+    pub visit_ns: Option<Latency>,
 }
 
 /// A distribution of durations, ns.

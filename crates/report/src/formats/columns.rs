@@ -122,6 +122,11 @@ impl Column {
         }
     }
 
+    /// Whether it shows the ratio to the first service.
+    pub(super) fn is_ratio(self) -> bool {
+        self.what == ColumnKind::Ratio
+    }
+
     /// The heading, with the unit where it is not obvious.
     pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
@@ -142,7 +147,7 @@ impl Column {
     pub(super) fn short_head(self) -> String {
         match (self.what, self.unit.symbol) {
             (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
-            (ColumnKind::Ratio, _) => "ratio".to_owned(),
+            (ColumnKind::Ratio, _) => "to first".to_owned(),
             (ColumnKind::Sustained, "") => "sustains".to_owned(),
             (ColumnKind::Sustained, symbol) => format!("sustains, {symbol}"),
             (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
@@ -187,7 +192,10 @@ fn shown_ratio(ratio: &Estimate) -> String {
     if ratio.high > ratio.low {
         estimated(ratio, Unit::NONE)
     } else {
-        digits(ratio.point)
+        format!(
+            "{}×",
+            digits(ratio.point).trim_end_matches('0').trim_end_matches('.')
+        )
     }
 }
 

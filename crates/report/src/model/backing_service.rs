@@ -1,11 +1,11 @@
 //! Resource use of backing services.
 
 use prony_records::{BackingUsage, ConnectionSamples, Measurement};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A backing service in one trial, and its resource use during the measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BackingPoint {
     /// Name in the contract.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct BackingPoint {
 }
 
 /// Activity of a service's connections in a backing service during the measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchedPoint {
     /// Number of observations.
     pub samples: u64,

@@ -8,14 +8,14 @@ use prony_records::{
     ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Maximum number of points of a resource line: more cannot be seen and make the page heavy.
 const MOST_POINTS: usize = 48;
 
 /// Details of a row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Details {
     /// Shares of the requests, each with the response time in ns that it does not exceed, as far as that has a bound.
     /// Over all trials, for charts.
@@ -30,14 +30,14 @@ pub struct Details {
     /// The trial with the median throughput, over time.
     pub series: Option<Series>,
     /// Its windows, if it was interleaved with others.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interleaved: Vec<InterleavedWindow>,
     pub service_cpus: Vec<usize>,
     pub generator_cpus: Vec<usize>,
 }
 
 /// An operation over all trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationRow {
     pub name: String,
     /// Complete replies.
@@ -51,7 +51,7 @@ pub struct OperationRow {
 }
 
 /// One trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// From 0.
     pub round: u32,
@@ -59,7 +59,7 @@ pub struct Point {
     pub started_at: String,
     /// The value of each metric, under the metric's key.
     #[serde(flatten)]
-    pub metrics: BTreeMap<&'static str, Option<f64>>,
+    pub metrics: BTreeMap<String, Option<f64>>,
     /// Position in the order of the whole run, from 0.
     pub order: u32,
     /// The process start of the trial, if it served other trials too.
@@ -81,13 +81,13 @@ pub struct Point {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
     /// Resource use of each backing service during the measurement.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backing_services: Vec<BackingPoint>,
     /// Checks in the backing services after the load.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
     /// Results of each worker, if several hosts made the load.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
     /// How far apart the workers started, if several hosts made the load.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ pub struct Point {
 }
 
 /// The warm-up of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpPoint {
     /// How it ended.
     pub classification: Classification,
@@ -109,7 +109,7 @@ pub struct WarmUpPoint {
 }
 
 /// A window of a service that was interleaved with others.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct InterleavedWindow {
     /// From 0.
     pub round: u32,
@@ -126,7 +126,7 @@ pub struct InterleavedWindow {
 }
 
 /// One trial over time. Times count from the start of the measurement; those of the warm-up are negative.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// From 0.
     pub round: u32,
@@ -141,7 +141,7 @@ pub struct Series {
 }
 
 /// Results of the generator in an interval of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SeriesInterval {
     /// Start, s.
     pub at_s: f64,
@@ -155,7 +155,7 @@ pub struct SeriesInterval {
 }
 
 /// Resource use of the service in an interval of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SeriesResource {
     /// End, s.
     pub at_s: f64,
@@ -302,7 +302,7 @@ fn point(trial: &TrialRecord) -> Point {
         started_at: trial.started_at.clone(),
         metrics: Metric::ALL
             .iter()
-            .map(|&metric| (metric.key(), of(metric)))
+            .map(|&metric| (metric.key().to_owned(), of(metric)))
             .collect(),
         messages: measured.and_then(|measured| measured.recording.messages),
         backing_services: measured.map_or_else(Vec::new, backing_services),

@@ -5,11 +5,11 @@ use super::details::{Details, details};
 use crate::{Input, ReportError, service_names};
 use prony_records::{Bottleneck, Scope, Warning};
 use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Services with the same work under the same load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
     pub contract: String,
     pub workload: String,
@@ -26,7 +26,7 @@ pub struct GroupReport {
     /// The metric by which the services are ranked.
     pub ranked_by: Metric,
     /// Display names of the backing services, in the order of the contract.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backing_services: Vec<String>,
     /// Confidence of the intervals, and of all comparisons jointly, 0 to 1.
     pub confidence: f64,
@@ -47,13 +47,20 @@ pub struct GroupReport {
 }
 
 /// A service in a group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Rank, estimates, warnings, and the reason if it is excluded.
     #[serde(flatten)]
     pub summary: ServiceSummary,
-    /// Data behind the numbers; `None` if no trial has a measurement.
+    /// Data behind the numbers; `None` if no trial has a measurement, or if an export of an earlier version has other details.
+    #[serde(default, deserialize_with = "readable_details")]
     pub details: Option<Details>,
+}
+
+/// Details are not needed for a table, so a report with others is read without them.
+fn readable_details<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Details>, D::Error> {
+    let details = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(details).ok())
 }
 
 impl Row {

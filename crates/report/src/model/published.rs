@@ -4,10 +4,10 @@ use super::{GroupReport, Row};
 use crate::{PublishedFigure, References, service_names};
 use prony_records::ServiceId;
 use prony_statistics::Metric;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The results of a source for one service.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceRow {
     /// Short name of the source.
     pub source: String,
@@ -31,7 +31,7 @@ pub struct ReferenceRow {
 }
 
 /// One published number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceFigure {
     pub metric: Metric,
     /// As published, in the unit of the metric.
@@ -51,7 +51,7 @@ impl ReferenceRow {
 }
 
 /// Agreement between the order of a source and ours in one group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Short name of the source.
     pub source: String,

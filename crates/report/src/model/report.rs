@@ -3,15 +3,16 @@
 use super::descriptions;
 use super::group::{GroupReport, is_planned_as, planned_groups};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
+use crate::export::upgrade_export;
 use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Group, Metric};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The results of a run. Keys may be added, but are never renamed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Version of the JSON.
     pub schema: u32,
@@ -45,12 +46,14 @@ pub struct Report {
     /// Agreement of their order with ours.
     pub agreement: Vec<Agreement>,
     /// Every metric.
+    #[serde(skip_deserializing)]
     pub metrics: MetricTable,
     /// Warnings about the whole run.
+    #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It ended as planned, or because its budget was used up.
@@ -101,6 +104,12 @@ impl Report {
             metrics: MetricTable,
             warnings: run.warnings.clone(),
         })
+    }
+
+    /// Reads the JSON of a report of this version or an earlier one.
+    pub fn read(mut report: Value) -> Result<Self, ReportError> {
+        upgrade_export(&mut report)?;
+        serde_json::from_value(report).map_err(ReportError::NoReport)
     }
 
     /// The display name of a service in this report.

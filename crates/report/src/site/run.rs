@@ -1,11 +1,12 @@
 //! A run for a site. It is read from the JSON of its report: a stored run and an exported one are then the same.
 
 use super::{SiteFile, paths};
+use crate::export::upgrade_export;
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{is_shown_for_all, ranks};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
-use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
+use prony_records::{Environment, Fingerprint, RunRecord, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
     Group, Metric, Mismatch, Quantity, RunConditions, ServiceSummary, Summary, mismatches,
 };
@@ -67,17 +68,7 @@ struct ExportedGroup {
 impl SiteRun {
     /// Reads the JSON of a report, and makes the page of the run.
     pub fn read(mut report: Value) -> Result<(Self, SiteFile), ReportError> {
-        let version = &report["schema"];
-        if version
-            .as_u64()
-            .is_some_and(|version| !(1..=u64::from(SCHEMA)).contains(&version))
-        {
-            return Err(ReportError::Version {
-                found: version.to_string(),
-                read: SCHEMA,
-            });
-        }
-        bring_up_to_date(&mut report);
+        upgrade_export(&mut report)?;
         let title = report["plan"]["title"].as_str().map(str::to_owned);
         let fingerprints = RunRecord::fingerprints_in(&report["plan"]).unwrap_or_default();
         let exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
@@ -252,23 +243,4 @@ fn page(mut report: Value, exported: &ReportJson) -> Result<SiteFile, ReportErro
         path: paths::run_page(&exported.run),
         text: page_of(&drawn(report, pairs))?,
     })
-}
-
-/// Converts the format of earlier versions: renamed keys, and ranks as one range.
-fn bring_up_to_date(report: &mut Value) {
-    upgrade(report);
-    let rows = list(report, "groups")
-        .iter_mut()
-        .flat_map(|group| list(group, "services"));
-    for row in rows.filter_map(Value::as_object_mut) {
-        if let Some(range) = row.remove("rank_interval") {
-            row.insert("rank_low".to_owned(), range["best"].clone());
-            row.insert("rank_high".to_owned(), range["worst"].clone());
-        }
-    }
-}
-
-fn list<'a>(value: &'a mut Value, key: &str) -> &'a mut [Value] {
-    let found = value.get_mut(key).and_then(Value::as_array_mut);
-    found.map(Vec::as_mut_slice).unwrap_or_default()
 }

@@ -352,7 +352,8 @@ impl BackingProcess {
         let log = self.log(if blames.is_empty() { 0 } else { LINES });
         blames.iter().find_map(|(pattern, meaning)| {
             let line = log.iter().find(|line| pattern.is_match(line))?;
-            Some(format!("{meaning} (its log: {line})"))
+            let title = &self.recipe.definition.title;
+            Some(format!("{title} reports: {meaning} (its log: {line})"))
         })
     }
 

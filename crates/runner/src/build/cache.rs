@@ -197,11 +197,12 @@ impl BuildOutput {
         // On another host it stays: prony there does not know.
         let _ = fs::remove_file(self.folder.join(MARK));
         let text = format!(
-            "the service changed `{}` in the folder of its build, which later starts see: this machine permits neither overlays nor copies that \
-             share their blocks (let prony create user namespaces, or run it as root)",
+            "The service changed `{}` in the folder of its build, which later starts see: this machine permits neither overlays nor copies \
+             that share their blocks.",
             changed.display()
         );
-        Some(Warning::new(WarningKind::Note, text))
+        let advice = "Let prony create user namespaces, or run it as root.";
+        Some(Warning::new(WarningKind::Note, text).advise(advice))
     }
 }
 

@@ -157,12 +157,10 @@ fn plan(
 
 /// Adds notes about the duet and its ending to the run.
 fn finish(store: &Store, record: &RunRecord, ending: Result<String, String>) -> Result<(), CommandError> {
-    let note = format!(
-        "a duet: both services ran at the same time, so that their ratio counts, not their values; {BIAS}"
-    );
+    let note = format!("Measured at the same time: read ratios, not values. Bias: {BIAS}.");
     let ended = match ending {
         Ok(result) => Warning::new(WarningKind::Note, result),
-        Err(reason) => Warning::new(WarningKind::Interrupted, format!("it ended early: {reason}")),
+        Err(reason) => Warning::new(WarningKind::Interrupted, format!("Ended early: {reason}.")),
     };
     let warnings = [Warning::new(WarningKind::Note, note), ended];
     Ok(store.finish_run(&record.id, &now(), &warnings)?)
@@ -192,7 +190,7 @@ fn network_warning(rounds: &[Round]) -> Option<String> {
         .filter_map(|round| round.network_limit.as_ref())
         .collect();
     let text = full.first()?;
-    Some(format!("in {} of {} rounds {text}", full.len(), rounds.len()))
+    Some(format!("{} of {} rounds: {text}", full.len(), rounds.len()))
 }
 
 /// A warning if rounds have no result, with the last failure.

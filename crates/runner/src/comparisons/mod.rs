@@ -42,7 +42,7 @@ fn failure_text(trial: &TrialRecord, excluded: &Exclusion) -> String {
 fn check_distinct(base: &SelectedService, new: &SelectedService) -> Result<(), CommandError> {
     if base.id == new.id {
         return Err(CommandError::Input(format!(
-            "both are {}: name another variant or revision",
+            "both are {} → Name another variant or revision.",
             base.id
         )));
     }
@@ -53,10 +53,10 @@ fn check_distinct(base: &SelectedService, new: &SelectedService) -> Result<(), C
 fn check_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
     match end {
         RunEnd::Interrupted => Err(CommandError::Interrupted(format!(
-            "stopped early, so nothing is compared: repeat the command with `--resume {run}` to continue"
+            "stopped early, so nothing is compared → Repeat the command with `--resume {run}` to continue."
         ))),
         RunEnd::HostLost(reason) => Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {run}` to continue"
+            "a host is lost, so nothing is compared: {reason} → Repeat the command with `--resume {run}` to continue."
         ))),
         RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
     }
@@ -154,7 +154,7 @@ impl SessionObserver for ProgressLines<'_> {
         match progress {
             Progress::Ended(trial) => self.ended(trial),
             Progress::Repeats { reason } => (self.tell)(&format!("repeated: {reason}")),
-            Progress::Warning(warning) => (self.tell)(&warning.text),
+            Progress::Warning(warning) => (self.tell)(&warning.whole()),
             _ => {}
         }
     }

@@ -244,12 +244,10 @@ impl WorkerGroup {
 /// Warns about a worker whose clock drifted from the controller's during the load.
 fn clock_moved(worker: &str, ns: i64) -> Warning {
     let text = format!(
-        "the clock of {worker} moved by {:.1} ms relative to the controller's during the load, which is more than normal drift and \
-         typical of a virtual machine that is paused or migrated: its start time, measured time and response times may be wrong by as \
-         much; measure again",
+        "Clock of {worker} drifted by {:.1} ms, as that of a paused or migrated virtual machine; its times may be wrong by as much.",
         ns as f64 / 1e6
     );
-    Warning::new(WarningKind::ClockStep, text)
+    Warning::new(WarningKind::ClockStep, text).advise("Measure again.")
 }
 
 impl RunningLoad for WorkerGroup {

@@ -114,7 +114,7 @@ pub fn is_free(contracts: &Path, name: &str) -> Result<(), CommandError> {
     let folder = contracts.join(name);
     if folder.exists() {
         return Err(CommandError::Input(format!(
-            "{} exists already: choose another name, or remove it",
+            "{} exists already → Choose another name, or remove it.",
             folder.display()
         )));
     }

@@ -87,7 +87,7 @@ impl Claim {
             };
             if !self.waits {
                 return Err(CommandError::Input(format!(
-                    "CPU {cpu} is taken by {holder}: two runs on the same CPUs spoil each other's numbers; wait for it with --wait, end it, or give each run its own CPUs (`taskset --cpu-list`)"
+                    "CPU {cpu} is taken by {holder}: two runs on the same CPUs spoil each other's numbers → Wait for it with --wait, end it, or give each run its own CPUs (`taskset --cpu-list`)."
                 )));
             }
             if !has_reported {

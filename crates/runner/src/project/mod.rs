@@ -52,7 +52,7 @@ impl Checkout {
         let here = std::env::current_dir().failed(|| "cannot find the working directory".to_owned())?;
         Self::around(&here).ok_or_else(|| {
             CommandError::Input(format!(
-                "{} is not in a project: run `prony init` to create one here",
+                "{} is not inside a prony project → `prony init` creates one here; --store FILE names stored runs.",
                 here.display()
             ))
         })

@@ -55,7 +55,7 @@ impl ServiceSelector {
         match Checkout::find() {
             Ok(checkout) if subject.is_known(&checkout) || subject.revision.is_some() => Ok(Some(subject)),
             _ if subject.revision.is_some() => Err(CommandError::Input(format!(
-                "`{text}` names a revision, but the working directory is not in a project: run `prony init` to create one"
+                "`{text}` names a revision, but the working directory is not inside a prony project → `prony init` creates one."
             ))),
             _ => Ok(None),
         }
@@ -188,7 +188,7 @@ fn resolve(checkout: &Checkout, revision: &str) -> Result<String, CommandError> 
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
         .output();
     let output =
-        output.failed(|| "cannot start git, which is needed for revisions: install it".to_owned())?;
+        output.failed(|| "cannot start git, which is needed for revisions → Install it.".to_owned())?;
     if !output.status.success() {
         return Err(CommandError::Input(format!(
             "git does not find the revision `{revision}` in this checkout"

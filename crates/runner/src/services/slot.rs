@@ -373,7 +373,7 @@ impl<'a> ServiceSlot<'a> {
         let facts = self.facts(index, self.ready.as_ref()?);
         // Windows that cannot be joined are reported when the trial is complete.
         let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
-        let text = "prony was killed before this service was checked again and stopped";
+        let text = "prony was killed before the service was checked again and stopped.";
         measurement.warnings.push(Warning::new(WarningKind::Note, text));
         let start = self
             .shared_start()
@@ -565,7 +565,7 @@ fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>,
             ..Failure::new(TrialStage::Measure, format!("one of its processes {ending}"))
         });
     }
-    let text = "the service did not end on TERM within its grace time and was killed";
+    let text = "Killed: it ignored SIGTERM.";
     Ok(ending.ignored_term.then(|| Warning::new(WarningKind::Note, text)))
 }
 
@@ -619,10 +619,7 @@ fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
 fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {
     let several = placement.service.cpus.len();
     (service.workers.kind == Some(WorkerKind::OneCpu) && several > 1).then(|| {
-        let text = format!(
-            "it can use one of its {several} CPUs only ({})",
-            service.workers.note
-        );
+        let text = format!("Uses only one of {several} CPUs ({}).", service.workers.note);
         Warning::new(WarningKind::OneCpu, text)
     })
 }

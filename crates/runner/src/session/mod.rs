@@ -9,7 +9,7 @@ mod warnings;
 
 pub use plan_record::{add_ceilings, precision_of, service_infos, summary};
 pub use resume::{ResumeOptions, ResumedRun};
-pub use saved_load::{ReservedRun, neighbours};
+pub use saved_load::{REQUESTS_SETTING, ReservedRun, neighbours};
 
 use plan_record::plan_to_keep;
 
@@ -295,10 +295,10 @@ impl Session<'_> {
     ) -> Result<(), CommandError> {
         let warning = match end {
             RunEnd::Interrupted | RunEnd::HostLost(_) => return Ok(()),
-            RunEnd::BudgetSpent => Some(Warning::new(
-                WarningKind::BudgetSpent,
-                "the time budget was spent before all rounds were done or every interval reached the requested precision",
-            )),
+            RunEnd::BudgetSpent => {
+                let text = "Time budget spent before all rounds were done.";
+                Some(Warning::new(WarningKind::BudgetSpent, text).advise("Raise --budget."))
+            }
             RunEnd::Complete | RunEnd::Precise => None,
         };
         warnings.extend(warning);

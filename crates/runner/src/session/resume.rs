@@ -45,7 +45,7 @@ impl ResumedRun {
     pub fn plan(&self) -> Result<Plan, CommandError> {
         let run = &self.record.id;
         serde_json::from_value(self.record.plan.clone())
-            .failed(|| format!("the plan of run {run} is from another version of prony: begin a new run"))
+            .failed(|| format!("the plan of run {run} is from another version of prony → Begin a new run."))
     }
 
     pub(super) const fn retries_failed(&self) -> bool {
@@ -87,7 +87,7 @@ impl ResumedRun {
             )));
         }
         let text = format!(
-            "continued at {} under other conditions, because --force was given: {}",
+            "Resumed with --force at {}; changed: {}.",
             now(),
             then_and_now(&differs, "; ")
         );
@@ -126,7 +126,7 @@ impl ResumedRun {
         match gone {
             None => Ok(()),
             Some(entry) => Err(CommandError::Input(format!(
-                "the run {} cannot be continued: this checkout has no service {}/{}; begin a new run",
+                "the run {} cannot be continued: this checkout has no service {}/{} → Begin a new run.",
                 self.record.id, entry.service, entry.variant
             ))),
         }

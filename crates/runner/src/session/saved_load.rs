@@ -24,6 +24,8 @@ const SERVICE: (&str, &str) = ("url", "current");
 /// Keys of the plan: where the loads of the run go, and how they are made.
 const TARGET: &str = "target";
 const SETTINGS: &str = "settings";
+/// The setting with a hash of the requests and expectations.
+pub const REQUESTS_SETTING: &str = "requests and expectations";
 
 /// The trial number of one more load of a name, reserved before the load begins. No other process may take it while this lives.
 pub struct ReservedRun<'a> {
@@ -41,7 +43,7 @@ impl<'a> ReservedRun<'a> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if check_run_name(name).is_err() || !name.chars().all(plain) {
             return Err(CommandError::Input(format!(
-                "`{name}` is no name to keep a load by: use letters, digits, `-`, `_` and `.`, as in `before`"
+                "`{name}` is no name to keep a load by → Use letters, digits, `-`, `_` and `.`, as in `before`"
             )));
         }
         let lock = store.lock_run(name)?;
@@ -178,7 +180,7 @@ fn settings(job: &Job) -> BTreeMap<&'static str, String> {
             count(job.limits.requests_per_connection.map(u64::from)),
         ),
         (
-            "requests and expectations",
+            REQUESTS_SETTING,
             hash(&plain(serde_json::to_value(comparable(&job.workload)))),
         ),
         ("share of replies that is checked", job.check.share.to_string()),
@@ -222,11 +224,11 @@ fn fits(run: &RunRecord, job: &Job) -> Result<(), CommandError> {
     match kept {
         Some(target) if run.suite == SUITE && target == job.target.url => same_settings(run, job),
         Some(target) if run.suite == SUITE => Err(CommandError::Input(format!(
-            "`{}` keeps loads of {target}, and this one goes to {}: choose another name",
+            "`{}` keeps loads of {target}, and this one goes to {} → Choose another name.",
             run.id, job.target.url
         ))),
         _ => Err(CommandError::Input(format!(
-            "`{}` is a run of the suite {}: choose another name",
+            "`{}` is a run of the suite {} → Choose another name.",
             run.id, run.suite
         ))),
     }
@@ -240,7 +242,7 @@ fn same_settings(run: &RunRecord, job: &Job) -> Result<(), CommandError> {
     });
     different.map_or(Ok(()), |different| {
         Err(CommandError::Input(format!(
-            "`{}` keeps loads with other settings ({different}): choose another name",
+            "`{}` keeps loads with other settings ({different}) → Choose another name.",
             run.id
         )))
     })

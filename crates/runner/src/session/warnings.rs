@@ -26,19 +26,18 @@ pub(super) fn of(noise: Noise, plan: &Plan, when: &str) -> Option<Warning> {
         && plan.design == Design::Sequence
         && (0..plan.groups.len()).all(|group| can_interleave(plan, group));
     let text = format!(
-        "other programs used {:.0} % of this machine {when}: the intervals will be wide. `prony run {} {OPTION}` compares CPU time per \
-         request in short windows, which other programs disturb less",
-        100.0 * share,
-        plan.suite,
+        "Other programs used {:.0} % of this machine {when}: the intervals will be wide.",
+        100.0 * share
     );
-    possible.then(|| Warning::new(WarningKind::Noise, text))
+    let advice = format!("`prony run {} {OPTION}` gives narrower intervals.", plan.suite);
+    possible.then(|| Warning::new(WarningKind::Noise, text).advise(advice))
 }
 
 /// Whether this warning is the hint of [`of`].
 pub(super) fn is_hint(warning: &Warning) -> bool {
     [OPTION, FORMER_OPTION]
         .iter()
-        .any(|option| warning.text.contains(option))
+        .any(|option| warning.whole().contains(option))
 }
 
 /// The median noise of several trials.
@@ -63,10 +62,10 @@ pub(super) fn of_tokens(catalogue: &Catalogue, plan: &Plan) -> Option<Warning> {
     };
     let name = names.into_iter().find(short)?;
     let text = format!(
-        "contract `{name}`: one of its tokens expires before the run ends, which is expected in {:.0} min: raise its `exp`",
+        "Contract `{name}`: a token expires before the run ends, which is expected in {:.0} min.",
         (duration.as_secs_f64() / 60.0).ceil()
     );
-    Some(Warning::new(WarningKind::Note, text))
+    Some(Warning::new(WarningKind::Note, text).advise("Raise its `exp`."))
 }
 
 /// Names services of earlier revisions that have another contract than a service of another revision, with which they are compared.
@@ -93,7 +92,7 @@ pub(super) fn of_contracts(
         .map(|service| service.label())
         .collect();
     let text = format!(
-        "{} {} the contract of that revision, which differs from {one}: the services may get different requests",
+        "{} {} the contract of that revision, which differs from {one}: the services may get different requests.",
         names.join(", "),
         if names.len() == 1 {
             "was checked and loaded with"
@@ -133,8 +132,7 @@ pub(super) fn of_left_out(plan: &Plan, left_out: &BTreeSet<usize>, trials: &[Tri
             Warning::new(
                 WarningKind::Note,
                 format!(
-                    "{service} took part in {own} of {all} rounds of {}: its interval reached the requested precision and \
-                     every comparison with it was decided, so later rounds measured only services whose rank was open",
+                    "{service} was measured in {own} of {all} rounds of {}: its rank was settled.",
                     name(plan, group)
                 ),
             )

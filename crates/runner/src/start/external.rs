@@ -74,14 +74,17 @@ pub(crate) fn external_note(service: &Service, limits: prony_config::Limits) -> 
     let ServiceOrigin::There(there) = &service.reached else {
         return None;
     };
-    let mut text = "it ran already: prony chose neither its start nor its CPUs".to_owned();
-    if limits != prony_config::Limits::default() {
-        text.push_str(", and the limits of this suite do not apply");
-    }
-    if there.counted.is_none() {
-        text.push_str("; its resource usage is unknown: set its `pid` or `cgroup`");
-    }
-    Some(Warning::new(WarningKind::Note, text))
+    let not_set = if limits == prony_config::Limits::default() {
+        "start and CPUs"
+    } else {
+        "start, CPUs and limits"
+    };
+    let text = format!("Already running: {not_set} were not set by prony.");
+    let warning = Warning::new(WarningKind::Note, text);
+    Some(match there.counted {
+        None => warning.advise("For resource use set `pid` or `cgroup`."),
+        Some(_) => warning,
+    })
 }
 
 /// Start-up times; none for an external service, whose start was not observed.

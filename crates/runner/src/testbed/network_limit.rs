@@ -75,12 +75,12 @@ const fn most(rates: Rates) -> f64 {
 
 fn warning(used: f64, measured: f64, way: &str) -> Warning {
     let text = format!(
-        "the network was the limit: the load used {} of the {} Gbit/s measured before the run from {way}: use a faster network, \
-         smaller replies, or fewer services at once",
+        "Network limit: {} of {} Gbit/s from {way}.",
         gigabits(used),
         gigabits(measured)
     );
     Warning::new(WarningKind::NetworkBound, text)
+        .advise("Use a faster network, smaller replies, or fewer services at once.")
 }
 
 fn gigabits(bits: f64) -> String {

@@ -142,19 +142,17 @@ fn fewest_replies(group: &GroupSample<'_>) -> Option<u64> {
 fn other_rank_warning(group: &GroupSample<'_>, requested: Metric, ranked_by: Metric) -> Option<Warning> {
     let fewest = fewest_replies(group).filter(|&fewest| fewest < requested.fewest_replies())?;
     let instead = if is_supported(group, ranked_by) {
-        format!("services are ranked by {}", ranked_by.title())
+        format!("Services are ranked by {}", ranked_by.title())
     } else {
-        "services have no ranks".to_owned()
+        "Services have no ranks".to_owned()
     };
-    Some(Warning::new(
-        WarningKind::FewSamples,
-        format!(
-            "{instead}: a trial of {fewest} replies has fewer than ten beyond the {}, which needs {} replies; measure longer or at \
-             a higher rate",
-            requested.title(),
-            requested.fewest_replies()
-        ),
-    ))
+    let text = format!(
+        "{instead}: a trial of {fewest} replies has fewer than ten beyond the {}, which needs {} replies.",
+        requested.title(),
+        requested.fewest_replies()
+    );
+    let advice = "Measure longer or at a higher rate.";
+    Some(Warning::new(WarningKind::FewSamples, text).advise(advice))
 }
 
 fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<Metrics>, StatisticsError> {

@@ -176,9 +176,10 @@ fn survivors_only(measured: &Measurement) -> Option<Warning> {
     (is_old && measured.recording.response_time_ns.is_some()).then(|| {
         Warning::new(
             WarningKind::SurvivorsOnly,
-            "response times were recorded by an older version and cover only requests with a complete reply: the requests that \
-             waited longest are missing; measure again",
+            "Response times cover only requests with a complete reply, as an older version recorded them: those that waited longest \
+             are missing.",
         )
+        .advise("Measure again.")
     })
 }
 

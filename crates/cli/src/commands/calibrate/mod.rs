@@ -11,23 +11,23 @@ use prony_runner::LocalTestbed;
 use prony_runner::calibration::{self, CalibrationOptions};
 use prony_statistics::Calibration;
 
-/// Verify the accuracy of measurements on this machine or testbed, and find the smallest difference that they can show
+/// Verify accuracy and the smallest detectable difference
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-One service is compared with itself and must tie; a server with known pauses must show the known percentiles of replies and
-streams, and the known number of lost events; offered rates must be held. The result is stored, and reports of later runs on
+One service is compared with itself and must tie; a server with known pauses must show the known percentiles of replies and \
+streams, and the known number of lost events; offered rates must be held. The result is stored, and reports of later runs on \
 this machine, or on an equal testbed, cite it. Exit code 3 if a check fails.")]
 pub(crate) struct Args {
     /// Rounds of the service that is compared with itself
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
     rounds: u32,
-    /// Shorten every stage to a few seconds: shows how it works, but the result is not reliable
+    /// Shorten every stage; the result is not reliable
     #[arg(long)]
     short: bool,
-    /// Print one JSON object instead of text
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Show the last calibration of this machine or testbed instead of running one
+    /// Show the last calibration of this machine or testbed
     #[arg(long)]
     last: bool,
     #[command(flatten)]

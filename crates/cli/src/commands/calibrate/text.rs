@@ -1,6 +1,6 @@
 //! The text form of a calibration.
 
-use crate::text;
+use crate::text::{self, Column};
 use prony_statistics::{Calibration, TruthCheck};
 use std::fmt::Write as _;
 
@@ -15,8 +15,15 @@ pub(super) fn table(calibration: &Calibration) -> String {
     );
     let mut rows: Vec<Vec<String>> = calibration.checks.iter().map(row).collect();
     rows.push(twice(calibration));
-    let headings = ["check", "truth", "measured", "deviation", "allowed", "verdict"];
-    let _ = writeln!(text, "{}\n", text::table(&headings, rows));
+    const HEADINGS: [Column; 6] = [
+        Column::text("check", 0),
+        Column::number("truth", 1),
+        Column::number("measured", 0),
+        Column::number("deviation", 2),
+        Column::number("allowed", 2),
+        Column::text("verdict", 0),
+    ];
+    let _ = writeln!(text, "{}\n", text::table(&HEADINGS, &rows, 0, text::columns()));
     if let Some(ns) = calibration.generator_cpu_ns_per_request {
         let _ = writeln!(
             text,

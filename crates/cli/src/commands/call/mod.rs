@@ -25,37 +25,37 @@ Examples:
   prony call person createPerson person_5 --json
   prony call sequence fib n=100 --url http://127.0.0.1:8080
 
-Without --url and --port prony builds and starts a reference service, calls it and stops it. The reply goes to standard output,
+Without --url and --port prony builds and starts a reference service, calls it and stops it. The reply goes to standard output, \
 messages about it go to standard error.")]
 pub(crate) struct Args {
-    /// The contract: a name, or a folder with a contract.toml
+    /// Contract: a name, or a folder with a contract.toml
     contract: String,
-    /// The operation; `prony list contracts` lists them
+    /// Operation; `prony list contracts` lists them
     operation: String,
-    /// Values for the operation's placeholders, in order or as NAME=VALUE; the others are random
+    /// Values of placeholders, in order or NAME=VALUE [default: random]
     #[arg(value_name = "VALUE")]
     values: Vec<String>,
     /// Use gRPC
     #[arg(long, conflicts_with = "http2")]
     grpc: bool,
-    /// Use HTTP/2: with prior knowledge, or over TLS as negotiated in the handshake (ALPN)
+    /// Use HTTP/2
     #[arg(long)]
     http2: bool,
-    /// URL of the service; overrides --host and --port
+    /// URL of a running service, instead of --host and --port
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// Address that the service listens on; for `0.0.0.0` and `::` the loopback address is called
+    /// Address of the service
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
     host: String,
     /// Port of the service
     #[arg(long, value_name = "N", env = "PRONY_PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// Seed for the values that are not given
+    /// Seed for random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print one JSON object with the reply and everything about it
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -105,7 +105,7 @@ fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the contract defines the path: remove `{path}` from the URL"
+            "`{url}`: the contract defines the path → Remove `{path}` from the URL."
         )));
     }
     Ok(Some(target))

@@ -85,7 +85,7 @@ fn first_built<'a>(
         reasons.join("; ")
     };
     Err(anyhow!(
-        "no reference service for contract `{}` ({why}): name a running service with --url, or with --host and --port",
+        "no reference service for contract `{}` ({why}) → Name a running service with --url, or with --host and --port.",
         contract.name
     ))
 }

@@ -3,51 +3,72 @@
 mod view;
 
 use super::load::{
-    JobError, LoadArgs, RequestArgs, RequestPlan, aim, carry_out, fleet, is_asked, no_connection, no_job,
-    unreachable, warn_of_others,
+    GeneratorArgs, JobError, RequestArgs, RequestPlan, aim, carry_out, fleet, is_asked, no_connection,
+    no_job, unreachable, warn_of_others,
 };
 use crate::checkout::TestbedArgs;
-use crate::exit::{Exit, bad_input};
+use crate::exit::Exit;
+use crate::option_values::{rate, share, time};
 use crate::output::print;
-use crate::parse_share::share;
 use crate::telemetry::{self, LiveMetrics};
 use crate::text;
 use prony_load::{Arrival, DurationText, Job, Load, Objective, Profile, Rate, Search, Spacing};
 use prony_records::Event;
 use prony_runner::designs::capacity::{CapacitySteps, Point, search_running};
-use prony_runner::number;
 use prony_telemetry::Collector;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Find the highest offered load that meets an objective
+/// Find the highest rate that meets an objective (SLO)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Target URL: http://host:port/path, or ws://… for messages of a WebSocket
+    /// Target URL: http://host:port/path, or ws://… for WebSocket
     url: String,
-    /// Objective to meet, such as 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
+    /// What must hold, e.g. 'p99<10ms' or 'ttft<500ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
-    /// First rate to try, per second [default: 1000, with --llm 1]
+    /// First rate [default: 1000; with --llm 1]
     #[arg(long, value_name = "PER_S", value_parser = above_zero)]
     start: Option<f64>,
-    /// Highest rate to try, per second
+    /// Highest rate
     #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
     limit: f64,
-    /// Precision of the search relative to the capacity of the service, e.g. 2%
+    /// Relative precision
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
     precision: f64,
-    /// Length of the last measurement, at the rate that was found; if it misses the objective, the search goes on below
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    /// Time of the last measurement, which confirms the rate
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     confirm: DurationText,
-    /// Print one JSON object instead of text
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Send live metrics to an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`
+    /// Send live metrics to this OpenTelemetry collector
     #[arg(long, value_name = "URL", hide_short_help = true)]
     otlp: Option<Collector>,
+    /// Open connections
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Load"
+    )]
+    connections: u32,
     #[command(flatten)]
-    load: LoadArgs,
+    generator: GeneratorArgs,
+    /// Random arrivals with the same mean rate
+    #[arg(long, hide_short_help = true, help_heading = "Load")]
+    poisson: bool,
+    /// Requests that may wait for a connection
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000_000,
+        hide_short_help = true,
+        help_heading = "Load"
+    )]
+    backlog: u64,
     #[command(flatten)]
     testbed: TestbedArgs,
     #[command(flatten)]
@@ -55,11 +76,7 @@ pub(crate) struct Args {
 }
 
 fn above_zero(text: &str) -> Result<f64, String> {
-    let number = text
-        .parse::<f64>()
-        .ok()
-        .filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("`{text}` is not a rate above 0"))
+    Ok(rate(text)?.as_per_second())
 }
 
 fn precision(text: &str) -> Result<f64, String> {
@@ -68,19 +85,6 @@ fn precision(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if args.load.rate.is_some()
-        || args.load.ramp.is_some()
-        || args.load.step_load.is_some()
-        || args.load.users.is_some()
-        || !args.load.schedule.stages.is_empty()
-        || args.load.schedule.requests.is_some()
-        || args.load.connections.growth.is_some()
-    {
-        return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: leave out --rate, --ramp, --step_load, --stages, --users, -n and -c \
-             A:B:TIME, and use --start and --limit"
-        )));
-    }
     let first = job(args, start(args)).map_err(no_job)?;
     let fleet = fleet(&args.testbed, &first.target)?;
     if fleet.is_none() {
@@ -111,6 +115,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let steps = CapacitySteps::running(&first.load, &search, args.confirm.0);
+    let mut has_heading = false;
+    let mut tell = |point: &Point| {
+        eprintln!("{}", view::step(point, !has_heading, text::columns()));
+        has_heading = true;
+    };
     let searched = search_running(steps, &mut load, &mut tell);
     if let Some(live) = &live {
         live.finish();
@@ -162,7 +171,7 @@ fn per_second(rate: f64) -> Rate {
 }
 
 fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
-    let spacing = if args.load.poisson {
+    let spacing = if args.poisson {
         Spacing::Poisson
     } else {
         Spacing::Even
@@ -172,20 +181,12 @@ fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
             profile: constant(rate),
             spacing,
         },
-        connections: args.load.connections.most,
-        in_flight: args.load.in_flight,
-        backlog: args.load.backlog,
+        connections: args.connections,
+        in_flight: args.generator.in_flight,
+        backlog: args.backlog,
         members: None,
     };
-    let mut job = RequestPlan::new(&args.url, &args.request)?.job(load, &args.load);
+    let mut job = RequestPlan::new(&args.url, &args.request)?.job(load, &args.generator);
     aim(&mut job, Some(&args.objective))?;
     Ok(job)
-}
-
-fn tell(point: &Point) {
-    let verdict = match point.missed.first() {
-        None => "met".to_owned(),
-        Some(miss) => format!("missed: {miss}"),
-    };
-    eprintln!("{:>12}/s  {verdict}", number(point.rate));
 }

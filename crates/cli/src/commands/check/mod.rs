@@ -6,7 +6,7 @@ use crate::checkout::{Checkout, StoreArgs, TestbedArgs};
 use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::{reporting, signals};
+use crate::{reporting, signals, text};
 use anyhow::anyhow;
 use prony_check::{CheckRequest, check, protocol_word};
 use prony_config::contract::Contract;
@@ -18,39 +18,39 @@ use prony_store::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Check services against their contracts, case by case
+/// Check a server or service against a contract
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "prony check [OPTIONS] [SERVICE] [CONTRACT]\n       prony check [OPTIONS] --url URL CONTRACT"
 )]
 pub(crate) struct Args {
-    /// A service (`go-gorilla`, `go-gorilla/era`, `java-*`), or a contract to check every service that lists it
+    /// Service, e.g. go-gorilla or 'java-*'; or a contract, for its services
     #[arg(value_name = "SERVICE", required_unless_present = "all")]
     first: Option<String>,
-    /// A contract, or with `--url` also a folder with a contract.toml [default: all that the service lists]
+    /// Contract, or with --url a folder with one [default: all of the service]
     #[arg(value_name = "CONTRACT", conflicts_with = "url")]
     second: Option<String>,
-    /// Check every service in every variant
+    /// Every variant of every service
     #[arg(long, conflicts_with_all = ["first", "second", "url"])]
     all: bool,
-    /// Check a server that is already running; a relay needs `prony backend` as its backend
+    /// Check a running server, safe methods only
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// Protocol to use [default: all that the service lists; http with `--url`]
+    /// Protocol [default: all of the service]
     #[arg(long, value_enum, value_name = "PROTOCOL")]
     protocol: Option<ProtocolArg>,
-    /// Seed for the random values of the cases [default: a new one, which is printed]
+    /// Seed for random choices [default: a new one]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Also run cases that take longer than ten seconds
+    /// Include cases longer than ten seconds
     #[arg(long)]
     thorough: bool,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Write `JUnit` XML
+    /// Write a JUnit XML file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         json["exit"] = exit.code().into();
         print(&json.to_string())?;
     } else {
-        print(view::text(&rows, reporting::look().colour).trim_end())?;
+        text::show(view::text(&rows, text::columns()).trim_end())?;
     }
     if let Some(store) = store {
         let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
@@ -153,7 +153,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the contract defines the paths: remove `{path}` from the URL"
+            "`{url}`: the contract defines the paths → Remove `{path}` from the URL."
         )));
     }
     let contract = contract_named(args.first.as_deref().expect("invariant: required without --all"))?;

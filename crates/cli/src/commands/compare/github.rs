@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::headline::{HeadlineVerdict, sentence, word};
-use super::noise::{noise, percent_change};
+use super::noise::{noise, percent_change, smallest};
 use super::text::{remarks, rows, title};
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
         text.push('\n');
     }
     if let Some(sides) = &comparison.measured {
-        for remark in noise(sides) {
+        for remark in noise(sides).into_iter().chain(smallest(sides)) {
             let _ = writeln!(text, "- {remark}");
         }
     }

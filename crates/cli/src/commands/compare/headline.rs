@@ -183,6 +183,7 @@ fn not_gated(comparison: &Comparison, quotes: &str) -> String {
         "{quotes}{}{quotes} against {quotes}{}{quotes}",
         comparison.new, comparison.base
     );
+    // A difference that the user asked about is no reason not to compare.
     let differences = comparison.mismatches.len();
     if comparison.others.is_some() && differences > 0 {
         let plural = if differences == 1 { "" } else { "s" };
@@ -224,7 +225,7 @@ fn range(loss: Estimate) -> String {
 }
 
 /// A share as a percentage, with one decimal place below 10 % and between 99 % and 100 %.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let text = if percent.abs() < 9.95 || (99.0..99.95).contains(&percent) {
         format!("{percent:.1}")
@@ -287,6 +288,7 @@ mod tests {
             max_slowdown,
             paired: true,
             mismatches: Vec::new(),
+            differences: Vec::new(),
             others: None,
             change: serde_json::from_value(change).expect("a change"),
             measured: None,

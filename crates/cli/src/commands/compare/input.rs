@@ -5,9 +5,11 @@ use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::anyhow;
 use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
+use prony_report::describe_load;
+use prony_runner::REQUESTS_SETTING;
 use prony_statistics::{
-    BaselineHistory, ChangePoint, Group, Metric, Quantity, RunConditions, Summary, change_points, generators,
-    mismatches,
+    BaselineHistory, ChangePoint, Group, Metric, Mismatch, Quantity, RunConditions, Summary, change_points,
+    generators, mismatches,
 };
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
@@ -64,7 +66,7 @@ impl CompareSide {
         }
         if path.extension().is_some_and(|ending| ending == "json") {
             let text = format!(
-                "there is no file {wanted}: write one with `prony report --format json --out {wanted}`"
+                "there is no file {wanted} → Write one with `prony report --format json --out {wanted}`"
             );
             return Err(bad_input(anyhow!(text)));
         }
@@ -79,7 +81,7 @@ impl CompareSide {
         let fingerprints = RunRecord::fingerprints_in(&report["plan"]).unwrap_or_default();
         let exported = serde_json::from_value::<ReportExport>(report).map_err(|error| {
             bad_input(anyhow!(
-                "{} is not a prony report ({error}): write one with `prony report --format json`",
+                "{} is not a prony report ({error}) → Write one with `prony report --format json`",
                 path.display()
             ))
         })?;
@@ -145,6 +147,32 @@ impl CompareSide {
             others: self.others,
             fingerprints: self.fingerprints.clone(),
         }
+    }
+
+    /// Gives the only group of saved loads the requests and the load of another one, so that both are compared. Returns what differed:
+    /// the old and the new path of an API may be compared, and their requests must differ for that.
+    pub(super) fn align_with(&mut self, new: &Self) -> Vec<Mismatch> {
+        let ([base], [new_group]) = (self.summary.groups.as_mut_slice(), new.summary.groups.as_slice())
+        else {
+            return Vec::new();
+        };
+        let load = |group: &Group| describe_load(&group.load, group.is_of_sequences());
+        let mut differences = Vec::new();
+        let mut differs = |what: &str, base: String, new: String| {
+            if base != new {
+                let what = what.to_owned();
+                differences.push(Mismatch { what, base, new });
+            }
+        };
+        differs("request", base.workload.clone(), new_group.workload.clone());
+        differs("load", load(base), load(new_group));
+        if base.workload != new_group.workload {
+            // Its hash says less.
+            self.settings.remove(REQUESTS_SETTING);
+        }
+        base.workload.clone_from(&new_group.workload);
+        base.load.clone_from(&new_group.load);
+        differences
     }
 
     /// Whether the runs are loads saved with `prony load --save`.

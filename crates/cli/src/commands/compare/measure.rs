@@ -4,6 +4,7 @@ use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
+use crate::option_values::time;
 use crate::pair_args::PairArgs;
 use crate::signals;
 use anyhow::anyhow;
@@ -25,21 +26,19 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
 pub(super) struct CompareArgs {
-    /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
-    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
-    /// four times
+    /// Load both at the same time, against noise
     #[arg(long)]
     at_once: bool,
-    /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
-    #[arg(long, value_name = "TIME", requires = "at_once")]
+    /// Time limit with --at-once
+    #[arg(long, value_name = "TIME", requires = "at_once", value_parser = time)]
     budget: Option<DurationText>,
-    /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
+    /// Fresh starts of both [default: 10; with --at-once 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
-    /// Length of each measurement [default: 3s; with --at-once 2s]
-    #[arg(long, short, value_name = "TIME")]
+    /// Time of each measurement [default: 3s; with --at-once 2s]
+    #[arg(long, short, value_name = "TIME", value_parser = time)]
     duration: Option<DurationText>,
-    /// With --at-once: connections of a closed load to each [default: the workload's own load]
+    /// Connections to each service (--at-once)
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
     #[command(flatten)]

@@ -9,9 +9,10 @@ mod text;
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
+use crate::option_values::share;
 use crate::output::print;
-use crate::parse_share::share;
 use crate::reporting;
+use crate::text::{columns, show};
 use anyhow::anyhow;
 use headline::HeadlineVerdict;
 use input::CompareSide;
@@ -21,57 +22,57 @@ use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mism
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Compare two runs: what became faster or slower, stayed the same, or is inconclusive
+/// Compare runs, saved loads or git revisions
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   prony compare 2026-11-20T08-30-00-quick latest
   prony compare base.json latest --max-slowdown 3% --format md
+  prony compare before after
   prony compare go-gorilla@HEAD~1 go-gorilla
-  prony compare go-gorilla@main go-gorilla --at-once --budget 5m --max-slowdown 2% --format github
+  prony compare go-gorilla@main go-gorilla --at-once --max-slowdown 2%
 
-Services and their git revisions are measured now, in the same rounds; runs and files are compared as they are. With --at-once
-both services are loaded at the same time, for machines that are shared with others. The exit code is 3 if a gated metric became
-slower by more than --max-slowdown with its whole interval, and with --fail-on inconclusive also if that is neither proven nor
-ruled out. Comparisons of services and revisions are always gated. Two runs are gated only with --history, because the intervals
-of a run do not cover how runs vary.")]
+Services and their git revisions are measured now, in the same rounds; runs, saved loads and files are compared as they are. With \
+--at-once both services are loaded at the same time, for machines that are shared with others.
+
+The exit code is 3 if a gated metric became slower by more than --max-slowdown with its whole interval, and with --fail-on \
+inconclusive also if that is neither proven nor ruled out. Comparisons of services and revisions are always gated. Two runs are \
+gated only with --history, because the intervals of a run do not cover how runs vary.")]
 pub(crate) struct Args {
-    /// Base of the comparison: a run (its name, the start or end of its name, or `latest`), a file written by `prony report
-    /// --format json`, or SERVICE[/VARIANT][@REVISION]
+    /// A run, a file of `prony report --json`, or SERVICE[/VARIANT][@REVISION]
     #[arg(value_name = "BASE")]
     base: String,
     /// What to compare with the base, in the same forms
     #[arg(value_name = "NEW")]
     new: String,
-    /// Allowed slowdown: `3%`
+    /// Allowed slowdown, e.g. 3%
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
     max_slowdown: f64,
     /// Outcome that fails the comparison (exit code 3)
     #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
     fail_on: FailOn,
-    /// Metric to gate in addition to the one that the run is ranked by, such as `cpu_ns_per_request`; can be repeated
+    /// Another metric that may fail; repeatable
     #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
     gates: Vec<Metric>,
-    /// Joint confidence of all ratios: `95%`
+    /// Confidence level, e.g. 95%
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
-    /// Differences below this count as equal: `1%`
+    /// Treat smaller differences as equal, e.g. 1%
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
     tie: f64,
-    /// Compare even if machines, suites, versions or generators differ
+    /// Compare despite different circumstances
     #[arg(long)]
     force: bool,
-    /// Show where the history of each service in the new run changed, and fail if a service is slower than expected from at
-    /// least three earlier runs in the store
+    /// Compare with at least three earlier runs
     #[arg(long)]
     history: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
     format: CompareFormat,
-    /// Print JSON; short for `--format json`
+    /// Print one JSON object
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Output file, or a folder in which to write `comparison.md` or similar [default: standard output]
+    /// Output file or folder [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -120,6 +121,9 @@ struct Comparison {
     /// Whether both were measured side by side in the same rounds.
     paired: bool,
     mismatches: Vec<Mismatch>,
+    /// In what two saved loads differ because the user chose so: their requests, or their loads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differences: Vec<Mismatch>,
     /// Shares of the machine that other programs used during saved loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     others: Option<OtherProcesses>,
@@ -165,13 +169,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.format
     };
     let (written, usual) = match form {
-        CompareFormat::Terminal => (text::terminal(&comparison), "comparison.txt"),
+        CompareFormat::Terminal => (text::terminal(&comparison, columns()), "comparison.txt"),
         CompareFormat::Md => (text::markdown(&comparison), "comparison.md"),
         CompareFormat::Github => (github::markdown(&comparison), "comparison.md"),
         CompareFormat::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
     };
     match &args.out {
         Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
+        None if form == CompareFormat::Terminal => show(written.trim_end())?,
         None => print(written.trim_end())?,
     }
     if comparison
@@ -212,10 +217,15 @@ impl Comparison {
 
 /// Compares two runs or files.
 fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
-    let base = CompareSide::find(&args.base, &args.store, args.confidence)?;
+    let mut base = CompareSide::find(&args.base, &args.store, args.confidence)?;
     let new = CompareSide::find(&args.new, &args.store, args.confidence)?;
-    let mismatches = mismatches(&base.circumstances(), &new.circumstances());
     let are_loads = base.are_loads() && new.are_loads();
+    let differences = if are_loads {
+        base.align_with(&new)
+    } else {
+        Vec::new()
+    };
+    let mismatches = mismatches(&base.circumstances(), &new.circumstances());
     // Saved loads are never gated, so their mismatches are warnings.
     if !mismatches.is_empty() && !args.force && !are_loads {
         let named: Vec<String> = mismatches
@@ -244,6 +254,7 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     });
     let mut comparison = comparison(args, (base.name, new.name), mismatches, change, history);
     comparison.others = others;
+    comparison.differences = differences;
     Ok(comparison)
 }
 
@@ -266,6 +277,7 @@ fn comparison(
         max_slowdown: args.max_slowdown,
         paired: false,
         mismatches,
+        differences: Vec::new(),
         others: None,
         change,
         measured: None,

@@ -1,5 +1,6 @@
 //! Describes how noise of the machine affects a comparison.
 
+use super::headline::percent;
 use super::measure::CompareMode;
 use prony_statistics::{Change, RunChange};
 
@@ -27,19 +28,6 @@ pub(super) fn noise(sides: &CompareMode) -> Vec<String> {
             ));
         }
     }
-    if !sides.smallest_differences.is_empty() {
-        let each: Vec<String> = sides
-            .smallest_differences
-            .iter()
-            .map(|smallest| format!("{} {:.1} %", smallest.metric.title(), 100.0 * smallest.difference))
-            .collect();
-        found.push(format!(
-            "Smallest change that {} rounds could show here, in four of five cases: {}. To fail, a slowdown must exceed the limit by \
-             this amount.",
-            sides.rounds,
-            each.join(", ")
-        ));
-    }
     if sides.rounds_again > 0 {
         found.push(format!(
             "The new side looked slower in the first {} rounds, so it was measured again in {} more rounds. The intervals account \
@@ -56,10 +44,32 @@ fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {
     services.flat_map(|service| &service.changes)
 }
 
-/// A ratio as a change: `+5.0 %`. Beyond a factor of 100 the exact value means nothing.
+/// A ratio as a change: `+5 %`. Beyond a factor of 100 the exact value means nothing.
 pub(super) fn percent_change(ratio: f64) -> String {
-    match ratio {
-        large if large > 100.0 => "over a hundredfold".to_owned(),
-        ratio => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+    if ratio > 100.0 {
+        return "over a hundredfold".to_owned();
     }
+    let text = percent((ratio - 1.0).abs());
+    match ratio {
+        _ if text == "0 %" => text,
+        less if less < 1.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
+/// The smallest changes that the rounds could show.
+pub(super) fn smallest(sides: &CompareMode) -> Option<String> {
+    let each: Vec<String> = sides
+        .smallest_differences
+        .iter()
+        .map(|smallest| format!("{} {}", smallest.metric.title(), percent(smallest.difference)))
+        .collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Smallest change that {} rounds could show here, in four of five cases: {}. To fail, a slowdown must exceed the limit by \
+             this amount.",
+            sides.rounds,
+            each.join(", ")
+        )
+    })
 }

@@ -1,7 +1,8 @@
 //! `prony doctor --install`: installs missing toolchains, each with its own package manager, and checks that they work.
 
-use super::{Diagnosis, MissingToolchain, look, own_commands};
+use super::{Diagnosis, MissingToolchain, look, own_commands, view};
 use crate::exit::{Exit, bad_input};
+use crate::text;
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
 use prony_runner::{probe, system};
@@ -56,7 +57,7 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
         runs_probes: patient.runs_probes,
         cache: patient.cache.clone(),
     };
-    eprintln!("\navailable now:\n{}", now.toolchains());
+    eprintln!("\n{}", view::toolchains(&now.toolchains(), text::columns()));
     Ok(if now.lacking().is_empty() {
         Exit::Fine
     } else {
@@ -105,7 +106,7 @@ fn packages(toolchain: &Toolchain) -> Option<(System, &[String])> {
 fn ask_to_continue() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(bad_input(anyhow!(
-            "standard input is not a terminal, so prony cannot ask: add --yes to install without asking"
+            "standard input is not a terminal, so prony cannot ask → Add --yes to install without asking."
         )));
     }
     eprint!("continue? [y/N] ");
@@ -170,7 +171,7 @@ fn as_root(manager: &str, arguments: &[&str]) -> anyhow::Result<()> {
         if is_root {
             error
         } else {
-            anyhow!("{error:#}: {manager} needs root: run prony as root, or install sudo")
+            anyhow!("{error:#}: {manager} needs root → Run prony as root, or install sudo.")
         }
     })
 }

@@ -1,6 +1,7 @@
 //! `prony doctor`: reports what this machine lacks, what reduces accuracy here, and how to fix both.
 
 mod install;
+mod view;
 
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
@@ -15,25 +16,29 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use view::DoctorView;
 
-/// Report what this machine lacks to run the services, and what reduces accuracy here
+/// Check this machine for missing tools and noise
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Check only what this suite needs
+    /// Only what this suite needs
     suite: Option<String>,
-    /// Check only what these services need: go-nethttp, rust-axum/current, java-*
+    /// Only what these services need, e.g. 'java-*'; repeatable
     #[arg(long, value_name = "GLOB", conflicts_with = "suite")]
     service: Vec<String>,
-    /// Run the commands with which the project's own services/toolchains.toml looks for toolchains; those of prony always run
+    /// Run the project's own commands that look for toolchains
     #[arg(long)]
     run_probes: bool,
-    /// Install what is missing: packages with apt as root or through sudo, everything else into .prony/cache
+    /// List all toolchains and services, not only what is missing
+    #[arg(long, conflicts_with = "install")]
+    all: bool,
+    /// Install what is missing, with apt or into .prony/cache
     #[arg(long)]
     install: bool,
     /// Install without asking; implies --run-probes
     #[arg(long, short, requires = "install")]
     yes: bool,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long, conflicts_with = "install")]
     json: bool,
 }
@@ -78,7 +83,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let builder = Builder::new(&testbed, &catalogue.toolchains, folders, &cancel);
         print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
-        print(&as_text(&patient, &findings))?;
+        let view = patient.view(findings, args.all);
+        text::show(&view.text(text::columns()))?;
     }
     Ok(Exit::Fine)
 }
@@ -223,27 +229,53 @@ impl<'a> Diagnosis<'a> {
         format!("{ready} of {all} {services} can run here{missing}")
     }
 
-    /// A table of the toolchains with their versions, or with how to install them.
-    fn toolchains(&self) -> String {
+    /// What a person sees; with `all` also what is not missing.
+    fn view(&self, findings: Vec<Finding>, all: bool) -> DoctorView {
         let lacking = self.lacking();
-        let rows = self.state.iter().map(|(name, found)| {
-            let remedy = lacking.iter().find(|lacking| lacking.toolchain.name == *name);
-            let here = match (found, remedy) {
-                (Ok(found), None) => found.version.to_string(),
-                (Ok(found), Some(MissingToolchain { remedy, .. })) => {
-                    format!("{} is too old for some services: {remedy}", found.version)
-                }
-                (Err(reason), remedy) => {
-                    let remedy = remedy.map_or("", |lacking| &lacking.remedy);
-                    format!(
-                        "{}: {remedy}",
-                        without_title(reason, &self.catalogue.toolchains[name])
-                    )
-                }
+        let missing = lacking.iter().map(|lacking| {
+            let name = &lacking.toolchain.name;
+            let needs_it = |service: &&&Service| {
+                let mut needed = needs(self.catalogue, service);
+                needed.any(|requirement| requirement.toolchain == *name)
             };
-            vec![self.catalogue.toolchains[name].title.clone(), here]
+            let services = self.services.iter().filter(needs_it);
+            let services: BTreeSet<&str> = services.map(|service| service.name.as_str()).collect();
+            vec![
+                lacking.toolchain.title.clone(),
+                services.len().to_string(),
+                lacking.remedy.clone(),
+            ]
         });
-        text::table(&["toolchain", "here"], rows)
+        let not_probed = self.not_probed();
+        DoctorView {
+            headline: self.headline(),
+            findings,
+            missing: missing.collect(),
+            toolchains: if all { self.toolchains() } else { Vec::new() },
+            services: if all { self.states() } else { Vec::new() },
+            own_commands: (!not_probed.is_empty()).then(|| own_commands(&not_probed)),
+        }
+    }
+
+    /// The toolchains with their versions, or why they are missing.
+    fn toolchains(&self) -> Vec<Vec<String>> {
+        let rows = self.state.iter().map(|(name, found)| {
+            let toolchain = &self.catalogue.toolchains[name];
+            let here = match found {
+                Ok(found) => found.version.to_string(),
+                Err(reason) => without_title(reason, toolchain),
+            };
+            vec![toolchain.title.clone(), here]
+        });
+        rows.collect()
+    }
+
+    /// Each service, and whether it can run here.
+    fn states(&self) -> Vec<Vec<String>> {
+        let services = self.services.iter();
+        services
+            .map(|service| vec![service.label(), verdict(service, &self.state)])
+            .collect()
     }
 }
 
@@ -307,41 +339,4 @@ fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding])
         })
         .collect();
     json!({ "schema": prony_records::SCHEMA, "toolchains": toolchains, "services": rows, "findings": findings })
-}
-
-fn as_text(patient: &Diagnosis<'_>, findings: &[Finding]) -> String {
-    let rows = patient
-        .services
-        .iter()
-        .map(|service| vec![service.label(), verdict(service, &patient.state)]);
-    let mut parts = vec![
-        patient.headline(),
-        patient.toolchains(),
-        text::table(&["service", "state"], rows),
-    ];
-    let lacking = patient.lacking().len();
-    if lacking > 0 {
-        parts.push(format!(
-            "`prony doctor --install` installs the {lacking} missing toolchain(s)"
-        ));
-    }
-    let not_probed = patient.not_probed();
-    if !not_probed.is_empty() {
-        parts.push(format!(
-            "{}\n→ prony doctor --run-probes",
-            own_commands(&not_probed)
-        ));
-    }
-    parts.push(if findings.is_empty() {
-        "Nothing on this machine reduces accuracy.".to_owned()
-    } else {
-        let lines = findings
-            .iter()
-            .map(|finding| format!("- {}\n  → {}", finding.text, finding.remedy));
-        format!(
-            "These reduce accuracy on this machine:\n{}",
-            lines.collect::<Vec<_>>().join("\n")
-        )
-    });
-    parts.join("\n\n")
 }

@@ -5,7 +5,7 @@ mod replies;
 use crate::checkout::{Checkout, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::text;
+use crate::text::{self, Column};
 use anyhow::anyhow;
 use prony_config::{Catalogue, Plan, PlanOverrides, Service, Suite};
 use prony_runner::{Fingerprints, IgnoredFiles};
@@ -20,11 +20,10 @@ pub(crate) struct Args {
     what: Option<ListCommand>,
     #[command(flatten)]
     narrowed: ServiceFilter,
-    /// Build and start the services, and show their replies to `hello` side by side; fails if a service logs each request, runs in
-    /// a debug mode, or has fewer workers than it was configured with
+    /// Start the services and compare their replies to `hello`
     #[arg(long)]
     replies: bool,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
     /// Add digests of what decides whether each service passes this suite (for scripts)
@@ -46,7 +45,7 @@ struct ServiceFilter {
     /// Only services in this language
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<String>,
-    /// Only services of this class: platform, micro, full, stripped or reference
+    /// Only this class: platform, micro, fullstack, stripped or reference
     #[arg(long, value_name = "CLASS")]
     class: Option<String>,
     /// Only services that list this contract
@@ -69,7 +68,7 @@ enum ListCommand {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(ListCommand::Services)) {
         return Err(bad_input(anyhow!(
-            "`--language`, `--class`, `--contract` and `--replies` apply to services only: use `prony list services`"
+            "`--language`, `--class`, `--contract` and `--replies` apply to services only → Use `prony list services`"
         )));
     }
     if args.replies {
@@ -90,13 +89,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         ListCommand::Runs => runs(&args.store)?,
     };
     if args.json {
-        let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
+        let objects: Vec<Value> = rows.iter().map(|row| object(headings, row)).collect();
         print(&json!({ "schema": prony_records::SCHEMA, what.word(): objects }).to_string())?;
     } else {
-        let texts = rows.iter().map(|row| row.iter().map(text).collect());
-        print(&text::table(&headings, texts))?;
+        print(&shown((headings, &rows), text::columns()))?;
     }
     Ok(Exit::Fine)
+}
+
+fn shown((headings, rows): (&[Heading], &[Vec<Value>]), columns: usize) -> String {
+    let headings: Vec<Column> = headings.iter().map(|(_, column)| *column).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(text).collect()).collect();
+    text::table(&headings, &rows, 0, columns)
 }
 
 /// Prints how many services, contracts, suites and runs there are, and how to list them.
@@ -120,15 +124,8 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
         object.insert("schema".to_owned(), json!(prony_records::SCHEMA));
         print(&Value::Object(object).to_string())?;
     } else {
-        let parts = counts.map(|(what, number)| {
-            let words = what.word();
-            let word = if number == 1 {
-                words.trim_end_matches('s')
-            } else {
-                words
-            };
-            format!("{number} {word}")
-        });
+        let parts =
+            counts.map(|(what, number)| text::plural(number as u64, what.word().trim_end_matches('s')));
         print(&format!(
             "{}\n→ prony list suites, contracts, services or runs",
             parts.join(", ")
@@ -137,7 +134,46 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-type Table = (Vec<&'static str>, Vec<Vec<Value>>);
+/// The key of a value in JSON, and its column in text.
+type Heading = (&'static str, Column);
+type Table = (&'static [Heading], Vec<Vec<Value>>);
+
+const SERVICES: [Heading; 8] = [
+    ("service", Column::text("service", 0)),
+    ("variant", Column::text("variant", 0)),
+    ("language", Column::text("language", 4)),
+    ("framework", Column::text("framework", 2)),
+    ("version", Column::text("version", 3)),
+    ("class", Column::text("class", 5)),
+    ("contracts", Column::text("contracts", 1)),
+    ("note", Column::text("note", 6)),
+];
+const CONTRACTS: [Heading; 5] = [
+    ("contract", Column::text("contract", 0)),
+    ("title", Column::text("title", 1)),
+    ("operations", Column::text("operations", 3)),
+    ("workloads", Column::text("workloads", 2)),
+    ("services", Column::number("services", 0)),
+];
+const SUITES: [Heading; 5] = [
+    ("suite", Column::text("suite", 0)),
+    ("title", Column::text("title", 1)),
+    ("contracts", Column::text("contracts", 2)),
+    ("profiles", Column::text("profiles", 3)),
+    ("rounds", Column::number("rounds", 0)),
+];
+/// A narrow terminal loses the times first.
+const RUNS: [Heading; 9] = [
+    ("run", Column::text("run", 0)),
+    ("suite", Column::text("suite", 1)),
+    ("started_at", Column::text("started", 7)),
+    ("ended_at", Column::text("ended", 8)),
+    ("trials", Column::number("trials", 0)),
+    ("planned", Column::number("planned", 3)),
+    ("excluded", Column::number("excluded", 4)),
+    ("label", Column::text("label", 2)),
+    ("imported", Column::text("imported", 5)),
+];
 
 impl ListCommand {
     const fn word(self) -> &'static str {
@@ -193,16 +229,6 @@ impl ServiceFilter {
 }
 
 fn services(services: &[&Service]) -> Table {
-    let headings = vec![
-        "service",
-        "variant",
-        "language",
-        "framework",
-        "version",
-        "class",
-        "contracts",
-        "note",
-    ];
     let rows = services.iter().map(|service| {
         vec![
             json!(service.name),
@@ -215,11 +241,10 @@ fn services(services: &[&Service]) -> Table {
             json!(service.note),
         ]
     });
-    (headings, rows.collect())
+    (&SERVICES, rows.collect())
 }
 
 fn contracts(catalogue: &Catalogue) -> Table {
-    let headings = vec!["contract", "title", "operations", "workloads", "services"];
     let rows = catalogue.contracts.values().map(|contract| {
         let operations: Vec<String> = contract
             .operations()
@@ -240,7 +265,7 @@ fn contracts(catalogue: &Catalogue) -> Table {
             json!(offered),
         ]
     });
-    (headings, rows.collect())
+    (&CONTRACTS, rows.collect())
 }
 
 fn suites(catalogue: &Catalogue) -> anyhow::Result<Table> {
@@ -257,24 +282,13 @@ fn suites(catalogue: &Catalogue) -> anyhow::Result<Table> {
             json!(suite.rounds),
         ]);
     }
-    Ok((vec!["suite", "title", "contracts", "profiles", "rounds"], rows))
+    Ok((&SUITES, rows))
 }
 
 fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
-    let headings = vec![
-        "run",
-        "suite",
-        "started_at",
-        "ended_at",
-        "trials",
-        "planned",
-        "excluded",
-        "label",
-        "imported",
-    ];
     let path = store.path()?;
     if !path.is_file() {
-        return Ok((headings, Vec::new()));
+        return Ok((&RUNS, Vec::new()));
     }
     let rows = store.open_existing()?.runs()?.into_iter().map(|run| {
         vec![
@@ -289,20 +303,20 @@ fn runs(store: &StoreArgs) -> anyhow::Result<Table> {
             json!(run.imported),
         ]
     });
-    Ok((headings, rows.collect()))
+    Ok((&RUNS, rows.collect()))
 }
 
-fn object(headings: &[&str], row: &[Value]) -> Value {
+fn object(headings: &[Heading], row: &[Value]) -> Value {
     headings
         .iter()
         .zip(row)
-        .map(|(heading, value)| ((*heading).to_owned(), value.clone()))
+        .map(|((key, _), value)| ((*key).to_owned(), value.clone()))
         .collect()
 }
 
 fn text(value: &Value) -> String {
     match value {
-        Value::Null => "-".to_owned(),
+        Value::Null => "–".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
@@ -330,4 +344,35 @@ fn print_fingerprints(services: &[&Service], catalogue: &Catalogue, suite: &str)
     let rows: Vec<Value> = services.iter().map(row).collect();
     print(&json!({ "schema": prony_records::SCHEMA, "services": rows }).to_string())?;
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_list_of_runs_loses_the_times_first() {
+        let run = |name: &str, label: Value| {
+            vec![
+                json!(name),
+                json!("quick"),
+                json!("2026-11-24T22:57:45Z"),
+                json!("2026-11-24T23:02:15Z"),
+                json!(50),
+                json!(50),
+                json!(1),
+                label,
+                json!(false),
+            ]
+        };
+        let rows = [
+            run(
+                "2026-11-24T22-57-45-regression-of-node-mine",
+                json!("before the change"),
+            ),
+            run("2026-11-25T08-30-00-quick", Value::Null),
+        ];
+        let at = |columns: usize| format!("{columns} columns:\n{}", shown((&RUNS, &rows), columns));
+        insta::assert_snapshot!([60, 80, 120].map(at).join("\n\n"));
+    }
 }

@@ -3,7 +3,8 @@
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::{signals, text};
+use crate::signals;
+use crate::text::{self, Column};
 use prony_config::{Catalogue, Service};
 use prony_runner::LocalTestbed;
 use prony_runner::import_replies::{ObservedReply, Row, replies};
@@ -34,13 +35,13 @@ fn is_at_fault(row: &Row) -> bool {
 }
 
 fn text(rows: &[Row]) -> String {
-    let headings = [
-        "service",
-        "variant",
-        "bytes",
-        "keep_alive",
-        "body_ends_by",
-        "headers",
+    const HEADINGS: [Column; 6] = [
+        Column::text("service", 0),
+        Column::text("variant", 0),
+        Column::number("bytes", 0),
+        Column::text("keep-alive", 1),
+        Column::text("body ends by", 1),
+        Column::text("headers", 0),
     ];
     let cells = rows.iter().map(|row| {
         let mut cells = vec![row.id.service.clone(), row.id.variant.clone()];
@@ -51,11 +52,11 @@ fn text(rows: &[Row]) -> String {
                 seen.framing.word().to_owned(),
                 seen.headers.join(" "),
             ]),
-            Err(reason) => cells.extend(["-", "-", "-", reason].map(str::to_owned)),
+            Err(reason) => cells.extend(["–", "–", "–", reason].map(str::to_owned)),
         }
         cells
     });
-    let mut out = text::table(&headings, cells);
+    let mut out = text::table(&HEADINGS, &cells.collect::<Vec<_>>(), 0, text::columns());
     for row in rows {
         for fault in row.seen.iter().flat_map(|seen| &seen.faults) {
             let _ = write!(out, "\n\u{2717} {}: {fault}", row.id);

@@ -13,10 +13,10 @@ use std::env::VarError;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct HeaderArgs {
-    /// Request header 'Name: value', or @FILE with one on each line; can be repeated
+    /// Add a header, or those of @FILE; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER|@FILE")]
     headers: Vec<String>,
-    /// Send `Authorization: Bearer` with the token in this environment variable
+    /// Send the bearer token in this environment variable
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     bearer_env: Option<String>,
 }
@@ -25,17 +25,17 @@ pub(crate) struct HeaderArgs {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HeaderError {
     /// Its text may be a secret.
-    #[error("{0} is not a header: write it as 'Name: value'")]
+    #[error("{0} is not a header → Write it as 'Name: value'")]
     Form(String),
-    #[error("{place}: the value of `{name}` contains a control character: remove it")]
+    #[error("{place}: the value of `{name}` contains a control character → Remove it.")]
     Control { place: String, name: String },
     #[error("-H @{path}: cannot read the file: {source}")]
     File { path: String, source: std::io::Error },
-    #[error("-H @{0}: the file has no header: write one as `Name: value` on each line")]
+    #[error("-H @{0}: the file has no header → Write one as `Name: value` on each line.")]
     Empty(String),
     #[error("--bearer-env {name}: the environment variable {reason}")]
     Variable { name: String, reason: &'static str },
-    #[error("--bearer-env sets `Authorization`, and -H does, too: remove one of them")]
+    #[error("--bearer-env sets `Authorization`, and -H does, too → Remove one of them.")]
     Twice,
 }
 

@@ -27,9 +27,9 @@ pub(crate) enum JobError {
     Proto(#[from] ProtoError),
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    #[error("--grpc calls the method that --method names: remove `{0}` from the URL")]
+    #[error("--grpc calls the method that --method names → Remove `{0}` from the URL.")]
     GrpcPath(String),
-    #[error("--expect applies to a single message, but this method answers with a stream: remove it")]
+    #[error("--expect applies to a single message, but this method answers with a stream → Remove it.")]
     ExpectedStream,
     #[error("{switch} applies to a single HTTP reply: {instead}")]
     OneReply {
@@ -43,7 +43,7 @@ pub(crate) enum JobError {
         switch: &'static str,
         reason: prony_load::ExpectationError,
     },
-    #[error("{switch} applies to a stream of messages, but `{method}` {does} one message: remove it")]
+    #[error("{switch} applies to a stream of messages, but `{method}` {does} one message → Remove it.")]
     OneMessage {
         method: String,
         switch: &'static str,
@@ -55,17 +55,17 @@ pub(crate) enum JobError {
     )]
     StreamsInFlight,
     #[error(
-        "{0} applies to HTTP requests, but a WebSocket (ws://) carries messages: use --message TEXT or --message-size SIZE"
+        "{0} applies to HTTP requests, but a WebSocket (ws://) carries messages → Use --message TEXT or --message-size SIZE."
     )]
     OfHttp(&'static str),
     #[error(
-        "{0} applies to messages of a WebSocket: use a URL that begins with ws:// or wss://, or --grpc for a call"
+        "{0} applies to messages of a WebSocket → Use a URL that begins with ws:// or wss://, or --grpc for a call."
     )]
     NoWebSocket(&'static str),
-    #[error("--message {0}: this is not UTF-8, so it cannot be sent as text: use --binary")]
+    #[error("--message {0}: this is not UTF-8, so it cannot be sent as text → Use --binary.")]
     NoText(String),
     #[error(
-        "--longest-event applies to streams and WebSockets: use --events N, --for TIME, --expect-event RULE, --llm or a URL with ws://"
+        "--longest-event applies to streams and WebSockets → Use --events N, --for TIME, --expect-event RULE, --llm or a URL with ws://"
     )]
     NoStreams,
     #[error("{0} is not a key: it must be one word of visible ASCII characters")]
@@ -75,13 +75,13 @@ pub(crate) enum JobError {
          into PRONY_API_KEY, or name another variable with --bearer-env"
     )]
     TypedKey,
-    #[error("cannot choose a model: {0}; name one with --model NAME")]
+    #[error("cannot choose a model: {0} → Name one with --model NAME.")]
     Models(String),
     #[error("--prompts {path}: {source}")]
     Prompts { path: String, source: PromptsError },
-    #[error("--objective: ttft, tpot, e2el and good apply to language models: use --llm")]
+    #[error("--objective: ttft, tpot, e2el and good apply to language models → Use --llm.")]
     NoLanguageModel,
-    #[error("{switch} applies to TLS, but `{url}` does not use it: write it as https://…")]
+    #[error("{switch} applies to TLS, but `{url}` does not use it → Write it as https://…")]
     NoTls { switch: &'static str, url: String },
     #[error("--resolve {host}:{port}:… does not match the target of `{url}`, which is {wanted}")]
     OtherTarget {
@@ -94,7 +94,7 @@ pub(crate) enum JobError {
     Curl(CurlError),
     #[error("--urls {path}: {source}")]
     Urls { path: String, source: UrlsError },
-    #[error("--urls {0}: its lines are only paths: add the URL of the host")]
+    #[error("--urls {0}: its lines are only paths → Add the URL of the host.")]
     NoHost(String),
     #[error("--urls {path}: `{url}` has another host than `{wanted}`: all requests of a load go to one host")]
     OtherHost {
@@ -104,34 +104,34 @@ pub(crate) enum JobError {
     },
     #[error("--sequence {0}")]
     Sequence(#[source] ConfigError),
-    #[error("--sequence: `{0}` has a path, but the steps have their own: give only the host")]
+    #[error("--sequence: `{0}` has a path, but the steps have their own → Give only the host.")]
     SequencePath(String),
     #[error(
-        "--sequence: its table uses each row once, and a warm-up would use up some of them: remove --warmup"
+        "--sequence: its table uses each row once, and a warm-up would use up some of them → Remove --warmup."
     )]
     RowsInWarmUp,
-    #[error("--sequence: its table uses each row once, which needs a single thread: remove --threads")]
+    #[error("--sequence: its table uses each row once, which needs a single thread → Remove --threads.")]
     RowsInThreads,
-    #[error("--curl: its -k trusts any certificate, but --cacert names one to trust: remove one of them")]
+    #[error("--curl: its -k trusts any certificate, but --cacert names one to trust → Remove one of them.")]
     AnyAndOne,
     #[error("--data {path}: {source}")]
     Data { path: String, source: TableError },
     #[error("--unix {0}: the path is not UTF-8")]
     UnixPath(String),
     #[error(
-        "--proxy `{0}`: write it as http://[NAME:PASSWORD@]HOST:PORT, without a path; prony speaks no TLS to a proxy itself"
+        "--proxy `{0}` is not the address of a proxy → Write it as http://[NAME:PASSWORD@]HOST:PORT, without a path; prony speaks no TLS to a proxy itself."
     )]
     Proxy(String),
-    #[error("{0} applies to HTTP/2, but this load uses {1}: add --http2, or remove it")]
+    #[error("{0} applies to HTTP/2, but this load uses {1} → Add --http2, or remove it.")]
     OfHttp2(&'static str, &'static str),
-    #[error("--proxy carries {0} only within TLS: use https:// or wss:// in the URL")]
+    #[error("--proxy carries {0} only within TLS → Use https:// or wss:// in the URL.")]
     PlainProxy(&'static str),
-    #[error("-F writes `Content-Type` itself, with the boundary of its fields: remove that header")]
+    #[error("-F writes `Content-Type` itself, with the boundary of its fields → Remove that header.")]
     FormType,
-    #[error("--feed {name}={path}: the file has no values: write one on each line")]
+    #[error("--feed {name}={path}: the file has no values → Write one on each line.")]
     EmptyFeed { name: String, path: String },
     #[error(
-        "-c A:B:TIME needs a closed load; a load with a rate has all its connections from the start: give -c one number"
+        "-c A:B:TIME needs a closed load; a load with a rate has all its connections from the start → Give -c one number."
     )]
     GrowingOpen,
     #[error("--ramp: a hold of {hold} leaves no time for the ramp itself within {duration}")]
@@ -157,11 +157,13 @@ pub(crate) enum CallError {
 pub(crate) enum DescriptionError {
     #[error("{0}")]
     Method(#[from] ProtoError),
-    #[error("the service does not describe its methods: {0}; name a file that does with --proto FILE")]
+    #[error("the service does not describe its methods: {0} → Name a file that does with --proto FILE.")]
     Reflection(#[from] ReflectionError),
     #[error(transparent)]
     Unreachable(#[from] EngineError),
-    #[error("cannot ask the service for its methods: {0}; name a file that describes them with --proto FILE")]
+    #[error(
+        "cannot ask the service for its methods: {0} → Name a file that describes them with --proto FILE."
+    )]
     Call(CallError),
     #[error(
         "the service has no server reflection (grpc.reflection.v1 or v1alpha): name a file that describes its methods with \

@@ -1,7 +1,7 @@
 //! Builds a job from the command line.
 
 use super::args::{
-    ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
+    ACCEPTED, Args, FeedArgs, GeneratorArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
 };
 use super::grpc;
 use super::input::{JobError, form_content, read, text_or_file};
@@ -122,8 +122,16 @@ impl RequestPlan {
         })
     }
 
+    /// The job that sends these requests as the command line says.
+    fn scheduled(self, args: &LoadArgs) -> Result<Job, JobError> {
+        let mut job = self.job(load(args)?, &args.generator);
+        job.phases.measurement_ns = args.schedule.measurement_ns(args.generator.duration);
+        job.limits.requests = args.schedule.requests;
+        Ok(job)
+    }
+
     /// The job that sends these requests with a load.
-    pub(crate) fn job(self, load: Load, args: &LoadArgs) -> Job {
+    pub(crate) fn job(self, load: Load, args: &GeneratorArgs) -> Job {
         let load = match self.rooms {
             None => load,
             Some((members, rooms)) => load.in_rooms(members, rooms),
@@ -137,7 +145,7 @@ impl RequestPlan {
             workload: self.workload,
             phases: PhaseDurations {
                 warm_up: WarmUp::FixedNs(args.warmup.as_ns()),
-                measurement_ns: args.schedule.measurement_ns(args.duration),
+                measurement_ns: args.duration.as_ns(),
                 drain_ns: args.timeout.as_ns(),
             },
             timeout_ns: args.timeout.as_ns(),
@@ -155,7 +163,7 @@ impl RequestPlan {
                 http2: self.http2,
                 redirects: self.redirects,
                 cookies: self.cookies,
-                ..args.schedule.limits()
+                ..args.limits()
             },
             log: None,
             share: None,
@@ -375,14 +383,15 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => RequestPlan::of(&request_input::request_input(args)?, &args.request)?
-            .job(load(&args.load)?, &args.load),
+        None => {
+            RequestPlan::of(&request_input::request_input(args)?, &args.request)?.scheduled(&args.load)?
+        }
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();
     let calls_stream = job.protocol == Protocol::Grpc && operations.any(|one| one.expect.is_stream());
     let streams = stream.expected().is_some() || args.request.llm.llm || calls_stream;
-    if streams && job.protocol == Protocol::Http1 && args.load.in_flight > 1 {
+    if streams && job.protocol == Protocol::Http1 && args.load.generator.in_flight > 1 {
         return Err(JobError::StreamsInFlight);
     }
     if !streams && job.protocol != Protocol::WebSocket && stream.longest_event.is_some() {
@@ -402,13 +411,13 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
         return Err(JobError::SequencePath(target::shown(&url)));
     }
     let sequence = SequenceFile::read(file, shape.protocol).map_err(JobError::Sequence)?;
-    if sequence.most_requests.is_some() && args.load.warmup.as_ns() > 0 {
+    if sequence.most_requests.is_some() && args.load.generator.warmup.as_ns() > 0 {
         return Err(JobError::RowsInWarmUp);
     }
-    let mut job = shape.job(load(&args.load)?, &args.load);
+    let mut job = shape.scheduled(&args.load)?;
     if sequence.most_requests.is_some() {
         // Threads number their requests separately, so no thread would know which rows the others have used.
-        if matches!(args.load.threads, Threads::Number(2..)) {
+        if matches!(args.load.generator.threads, Threads::Number(2..)) {
             return Err(JobError::RowsInThreads);
         }
         job.threads = 1;
@@ -438,7 +447,7 @@ fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError
     if let Some(rule) = rules.json.iter().find(|rule| !rule.is_constant()) {
         return Err(JobError::JsonRule {
             rule: rule.text.clone(),
-            reason: "with --sequence its value must be the same for each step; use `json_rules` of the step instead"
+            reason: "with --sequence its value must be the same for each step → Use `json_rules` of the step instead."
                 .to_owned(),
         });
     }
@@ -483,7 +492,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     let open = |profile| Load::Open {
         arrival: Arrival { profile, spacing },
         connections: args.connections.most,
-        in_flight: args.in_flight,
+        in_flight: args.generator.in_flight,
         backlog: args.backlog,
         members: None,
     };
@@ -512,7 +521,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         }),
         _ => Load::Closed {
             connections: args.connections.most,
-            in_flight: args.in_flight,
+            in_flight: args.generator.in_flight,
             think_ns: args.think.as_ns(),
             growth: args.connections.growth,
             members: None,
@@ -521,11 +530,11 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
 }
 
 fn profile(ramp: &Ramp, args: &LoadArgs) -> Result<Profile, JobError> {
-    let over_ns = args.duration.as_ns().saturating_sub(ramp.hold.as_ns());
+    let over_ns = args.generator.duration.as_ns().saturating_sub(ramp.hold.as_ns());
     if over_ns == 0 {
         return Err(JobError::NoRamp {
             hold: ramp.hold.to_string(),
-            duration: args.duration.to_string(),
+            duration: args.generator.duration.to_string(),
         });
     }
     Ok(Profile::Ramp {

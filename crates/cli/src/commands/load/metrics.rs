@@ -24,7 +24,7 @@ impl std::str::FromStr for MetricsAddress {
             Err(_) => text.parse(),
         };
         address.map(Self).map_err(|_| {
-            format!("`{text}` is not an address: use a port, as in 9100, or an address and a port, as in 0.0.0.0:9100")
+            format!("`{text}` is not an address → Use a port, as in 9100, or an address and a port, as in 0.0.0.0:9100.")
         })
     }
 }

@@ -18,7 +18,7 @@ mod template;
 mod view;
 mod websocket;
 
-pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
+pub(crate) use args::{Args, GeneratorArgs, RequestArgs, TrustArgs};
 pub(crate) use headers::HeaderArgs;
 pub(crate) use input::JobError;
 pub(crate) use job::RequestPlan;
@@ -39,6 +39,7 @@ use prony_host::OtherUsage;
 use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
 use prony_runner::{Cancel, LocalTestbed, ReservedRun, UrlLoad, neighbours, secrets};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Instant;
 use view::result::LoadResult;
@@ -115,16 +116,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let decided_s = abort
         .and_then(|abort| abort.decided_s())
         .filter(|_| recording.interrupted);
-    let exit = tell(args, &recording, decided_s)?;
+    let result = LoadResult::new(&recording, args.objective.as_ref(), decided_s);
+    let exit = tell(args, &result.of_messages(websocket::message_bytes(&job)))?;
     if let Some(saving) = saving {
-        keep(saving, &job, &recording, (took_s, others))?;
+        let place = args.save.user_store();
+        keep(saving, &job, &recording, (took_s, others), place.as_deref())?;
     }
     Ok(exit)
 }
 
 /// Prints the result of a load, the verdict first.
-fn tell(args: &Args, recording: &Recording, decided_s: Option<f64>) -> anyhow::Result<Exit> {
-    let result = LoadResult::new(recording, args.objective.as_ref(), decided_s);
+fn tell(args: &Args, result: &LoadResult<'_>) -> anyhow::Result<Exit> {
     if args.json {
         print(&result.json().to_string())?;
     } else {
@@ -191,12 +193,13 @@ pub(crate) fn warn_of_others() {
     }
 }
 
-/// Saves a result under its name, and prints how to compare it.
+/// Saves a result under its name, and prints how to compare it; and where it is, if that is at the default `place` of the user.
 fn keep(
     saving: ReservedRun<'_>,
     job: &Job,
     recording: &Recording,
     (took_s, others): (f64, Option<OtherUsage>),
+    place: Option<&Path>,
 ) -> anyhow::Result<()> {
     if recording.interrupted {
         eprintln!("prony: not saved: a load that was stopped early is not a measurement");
@@ -219,7 +222,8 @@ fn keep(
     } else {
         format!("repetition {count}")
     };
-    eprintln!("Saved as `{name}` ({of}). → `prony compare {name} OTHER`");
+    let place = place.map_or_else(String::new, |place| format!(" in {}", place.display()));
+    eprintln!("Saved as `{name}` ({of}){place}. → `prony compare {name} OTHER`");
     Ok(())
 }
 

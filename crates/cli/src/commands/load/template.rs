@@ -7,14 +7,14 @@ use prony_load::{Bytes, Parameter, Part, Source, Template};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     #[error(
-        "`{place}`: unknown source of values `{function}`: use range(LOW,HIGH), random(LOW,HIGH), counter(START) or hex(DIGITS)"
+        "`{place}`: unknown source of values `{function}` → Use range(LOW,HIGH), random(LOW,HIGH), counter(START) or hex(DIGITS)."
     )]
     Function { place: String, function: String },
     #[error("`{place}`: {reason}")]
     Arguments { place: String, reason: &'static str },
     #[error("`{place}` is not a column of the table, which has {known}")]
     Unknown { place: String, known: String },
-    #[error("`{{{0}}}` has two sources: write it with its source once, and as `{{{0}}}` elsewhere")]
+    #[error("`{{{0}}}` has two sources → Write it with its source once, and as `{{{0}}}` elsewhere.")]
     Twice(String),
 }
 

@@ -18,7 +18,7 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Draft a contract in contracts/ from an API description, from recorded requests, or from a running server
+/// Draft a contract from an API description, requests or a server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,31 +27,31 @@ Examples:
   prony new contract shop --curl 'curl http://127.0.0.1:8080/items' --curl 'curl http://127.0.0.1:8080/items/7'
   prony new contract shop --record http://127.0.0.1:8080/items")]
 pub(crate) struct Args {
-    /// Name of the contract: lower-case letters, digits and hyphens
+    /// Name: lower-case letters, digits and hyphens
     name: String,
-    /// OpenAPI description, 3.0 to 3.2, JSON or YAML; local files that it refers to are read as well
+    /// OpenAPI description, 3.0 to 3.2, JSON or YAML
     #[arg(long, value_name = "FILE", group = "source")]
     openapi: Option<PathBuf>,
-    /// HAR file, as saved from the network view of a browser
+    /// HAR file of a browser
     #[arg(long, value_name = "FILE", group = "source")]
     har: Option<PathBuf>,
-    /// Curl command line, as copied from a browser, or @FILE with such lines; can be repeated
+    /// Curl command, or @FILE with such lines; repeatable
     #[arg(long, value_name = "LINE|@FILE", group = "source")]
     curl: Vec<String>,
-    /// Postman collection, version 2.0 or 2.1, as exported or as returned by Postman's API
+    /// Postman collection, version 2.0 or 2.1
     #[arg(long, value_name = "FILE", group = "source")]
     postman: Option<PathBuf>,
-    /// Send each request twice to this server, and expect its replies; without another source, send one GET of this URL
+    /// Send each request to this server and expect its replies
     #[arg(long, value_name = "URL")]
     record: Option<String>,
-    /// With --record: also send requests that may change data, such as POST and DELETE
+    /// Also send requests that may change data
     #[arg(long, requires = "record")]
     allow_writes: bool,
     #[command(flatten)]
     trust: load::TrustArgs,
     #[command(flatten)]
     headers: load::HeaderArgs,
-    /// Print JSON: name, folder, operations, what was left out, and remarks
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -194,7 +194,7 @@ fn server(args: &Args, url: &str) -> anyhow::Result<Target> {
         args.openapi.is_some() || args.har.is_some() || args.postman.is_some() || !args.curl.is_empty();
     if has_source && path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the requests have their own paths: remove `{path}` from the URL"
+            "`{url}`: the requests have their own paths → Remove `{path}` from the URL."
         )));
     }
     Ok(target)

@@ -8,7 +8,7 @@ pub(crate) use service::Language;
 use crate::exit::Exit;
 use std::fmt::Write as _;
 
-/// Create a service, or draft a contract
+/// Create a service or a contract
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

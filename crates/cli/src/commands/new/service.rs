@@ -10,15 +10,15 @@ use prony_config::format::{FileKind, schema_line};
 use prony_runner::write_missing_schemas;
 use std::path::Path;
 
-/// Create a service in services/ that passes the contract `hello` as it is
+/// Create a service that passes the contract `hello`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Name of the service: `<language>-<framework>`, in lower case
+    /// Name: LANGUAGE-FRAMEWORK, in lower case
     name: String,
-    /// Language of the service [default: the first part of its name]
+    /// Language [default: the first part of the name]
     #[arg(long, value_enum)]
     language: Option<Language>,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => language_of(name).ok_or_else(|| {
             let known = "go, java, node, python or rust";
             bad_input(anyhow!(
-                "`{name}` does not begin with a language that has a template: add --language {known}"
+                "`{name}` does not begin with a language that has a template → Add --language {known}"
             ))
         })?,
     };
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let folder = root.join("services").join(name);
     if folder.exists() {
         return Err(bad_input(anyhow!(
-            "{} already exists: choose another name",
+            "{} already exists → Choose another name.",
             folder.display()
         )));
     }

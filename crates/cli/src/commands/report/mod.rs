@@ -6,34 +6,33 @@ use crate::checkout::{Checkout, StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, ReportContext};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use prony_report::{Format, Report, junit, render};
 use std::path::{Path, PathBuf};
 
-/// Show a run as text, page, table, chart or metrics; or many runs as static pages
+/// Export a run as text, HTML, Markdown, CSV or JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   prony report
   prony report quick --format html
+  prony report results/004/report.json --format md
   prony report --site public
   prony report --site public --from results --base-url https://example.org/bench/
 
-Nothing is opened: the paths of the files are printed to standard output. The pages of a site load nothing from elsewhere and use
+Nothing is opened: the paths of the files are printed to standard output. The pages of a site load nothing from elsewhere and use \
 relative links, so they work from a disk and from any host.")]
 pub(crate) struct Args {
-    /// The run: its name, the start or end of its name, or `latest` [default: latest]. With --site any number of runs
-    /// [default: all]
+    /// Run, or exported report.json [default: latest; with --site: all runs]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
     format: ReportFormat,
-    /// Print JSON; short for `--format json`
+    /// Print one JSON object
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Output file, or a folder in which to write `report.html` or similar; `svg` and `all` are several files and need a
-    /// folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
+    /// Output file, or a folder for report.html or similar
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -74,13 +73,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         [] => "latest",
         [one] => one,
         _ => {
-            let text = "only one run can be shown at a time: use --site for several";
+            let text = "only one run can be shown at a time → Use --site for several.";
             return Err(bad_input(anyhow!(text)));
         }
     };
-    let store = args.store.open_existing()?;
-    let run = store.find_run(wanted).map_err(usage)?;
-    let report = reporting::report(&store, &run, &ReportContext::read()?)?;
+    let report = find(wanted, &args.store)?;
     let form = args.form();
     let text = match form {
         ReportFormat::Html | ReportFormat::Svg | ReportFormat::All => return files(args, &report),
@@ -97,6 +94,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(out) => reporting::write(&reporting::file(out, form.file()), &text)?,
     }
     Ok(Exit::Fine)
+}
+
+/// The report in the file of that name if there is one, else that of the run.
+fn find(wanted: &str, store: &StoreArgs) -> anyhow::Result<Report> {
+    let path = Path::new(wanted);
+    if path.is_file() {
+        let read = reporting::read_report(path)?;
+        let report = Report::read(read).with_context(|| format!("cannot show {}", path.display()));
+        return report.map_err(bad_input);
+    }
+    let store = store.open_existing()?;
+    let run = store.find_run(wanted).map_err(usage)?;
+    reporting::report(&store, &run, &ReportContext::read()?)
 }
 
 impl Args {
@@ -129,7 +139,7 @@ impl ReportFormat {
 
 /// Writes the formats that are files, and prints their path.
 fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
-    let usual = || reporting::reports_folder(&Checkout::find()?, &report.run);
+    let usual = || reporting::reports_folder(Checkout::find().ok().as_ref(), &report.run);
     let place = match (&args.out, args.format) {
         (Some(out), ReportFormat::Html) => reporting::file(out, ReportFormat::Html.file()),
         (Some(out), _) => reporting::folder(out)?.to_owned(),

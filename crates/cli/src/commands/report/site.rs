@@ -20,15 +20,13 @@ const FIRST: &str = "index.html";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For a site")]
 pub(super) struct SiteArgs {
-    /// Write static pages into this folder: all rankings with their leaders, each service over all rankings and time, changes
-    /// between the runs of a suite, badges and a feed
+    /// Write static pages of several runs into this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "json", "out"])]
     pub(super) site: Option<PathBuf>,
-    /// Reports that were exported as JSON, instead of the store: a file, a folder with `report.json`, or a folder of such
-    /// folders; can be repeated. Runs that are named are added from the store
+    /// With --site: exported reports, or folders of them; repeatable
     #[arg(long, value_name = "PATH", requires = "site")]
     from: Vec<PathBuf>,
-    /// URL of the published site, for absolute links in the feed and in the lines for READMEs
+    /// With --site: URL of the published site
     #[arg(long, value_name = "URL", requires = "site", value_parser = base)]
     base_url: Option<String>,
 }
@@ -50,7 +48,7 @@ pub(super) fn write(
 ) -> anyhow::Result<Exit> {
     let began = Instant::now();
     if folder.is_file() {
-        let text = format!("{} is a file: name a folder with --site", folder.display());
+        let text = format!("{} is a file → Name a folder with --site.", folder.display());
         return Err(bad_input(anyhow!(text)));
     }
     let mut made = SiteOutput {
@@ -137,7 +135,7 @@ fn report_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(path)
         .with_context(|| {
             format!(
-                "cannot read {}: name a report or a folder of reports with --from",
+                "cannot read {} → Name a report or a folder of reports with --from.",
                 path.display()
             )
         })

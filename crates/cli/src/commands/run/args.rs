@@ -1,7 +1,7 @@
 //! The arguments of `prony run`.
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
-use crate::parse_share::{share, share_above_zero};
+use crate::option_values::{share, share_above_zero, time};
 use prony_config::{Address, Design, Machine, PlanOverrides, Starts};
 use prony_load::DurationText;
 use prony_runner::ResumeOptions;
@@ -13,86 +13,84 @@ use std::time::Duration;
 /// Build, start, check, load and rank the services of a suite
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The suite: a name in suites/ or a file [default: the project's only one, else `quick`]
+    /// Suite: a name in suites/, or a file [default: the only one, else quick]
     pub(super) suite: Option<String>,
-    /// Profile of the suite: how long everything takes (`smoke`, `quick`, `full`, if the suite has them)
+    /// Duration profile, e.g. smoke, quick or full
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
-    /// Run only services that match this pattern: `go-*`, `java-netty/nio`; can be repeated
+    /// Only matching services, e.g. 'go-*'; repeatable
     #[arg(long, value_name = "GLOB")]
     service: Vec<String>,
-    /// Maximum number of rounds
+    /// Maximum fresh starts per service
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Build each service N times, without the cache, and spread the rounds over the builds: shows how results vary from
-    /// build to build
+    /// Independent builds per service
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) builds: Option<u32>,
-    /// Stop when every interval is this narrow: `2%` is ±2 %
+    /// Stop when all intervals are this narrow, e.g. 2%
     #[arg(long, value_name = "SHARE", value_parser = share_above_zero)]
     precision: Option<f64>,
-    /// Confidence of the intervals: `95%`
+    /// Confidence level, e.g. 95%
     #[arg(long, value_name = "SHARE", value_parser = share_above_zero)]
     confidence: Option<f64>,
-    /// Differences below this count as equal: `1%`
+    /// Treat smaller differences as equal, e.g. 1%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     tie: Option<f64>,
-    /// Start no new round after this time: `10m`
-    #[arg(long, value_name = "TIME")]
+    /// Start no round after this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<DurationText>,
-    /// Length of each measurement: `5s`
-    #[arg(long, short, value_name = "TIME")]
+    /// Time of each measurement
+    #[arg(long, short, value_name = "TIME", value_parser = time)]
     duration: Option<DurationText>,
-    /// Fixed length of each warm-up, instead of waiting until a service is warm: `2s`
-    #[arg(long, value_name = "TIME")]
+    /// Fixed warm-up instead of automatic
+    #[arg(long, value_name = "TIME", value_parser = time)]
     warmup: Option<DurationText>,
-    /// Measure the first two seconds of load after each start, without a warm-up
+    /// Measure the first two seconds after each start
     #[arg(long, conflicts_with_all = ["warmup", "duration", "interleaved"])]
     cold: bool,
-    /// Interleave the services in many short windows, and rank by CPU time per request: for a machine that is shared with
-    /// others
+    /// Interleave services; rank by CPU per request
     #[arg(long, alias = "turns")]
     interleaved: bool,
-    /// Measure the services one after the other, each with the machine for itself
+    /// Measure the services one after the other
     #[arg(long, conflicts_with = "interleaved")]
     sequence: bool,
-    /// IPv4 address that services listen on [default: the suite's, else the loopback]
+    /// Address of services [default: the suite's, else loopback]
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST")]
     host: Option<Ipv4Addr>,
-    /// Port that services listen on [default: the suite's, else a free one]
+    /// First port of services [default: the suite's, else a free one]
     #[arg(long, value_name = "N", env = "PRONY_PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// Seed for the order of the trials and all random choices [default: a new one, which is printed]
+    /// Seed for random choices [default: a new one]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Continue a run that was stopped early: its name, or the latest run if no name is given
+    /// Continue an interrupted run [default: the latest]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds", "builds"])]
     pub(super) resume: Option<String>,
-    /// Continue even if the machine, the commit or a build has changed since the run began; the report says so
+    /// Resume although machine, commit or build changed
     #[arg(long, requires = "resume")]
     pub(super) force: bool,
-    /// With --resume: try services again that failed by their own error in an earlier part of the run
+    /// With --resume: try failed services again
     #[arg(long, requires = "resume")]
     pub(super) retry_failed: bool,
-    /// Exit with code 3 if a service has no result, or if any request under load got no valid reply
+    /// Exit 3 on missing numbers or wrong replies
     #[arg(long)]
     pub(super) strict: bool,
-    /// Fail if the limits of the suite cannot be enforced
+    /// Stop if limits cannot be enforced
     #[arg(long)]
     pub(super) require_isolation: bool,
-    /// Do not repeat trials that other programs disturbed
+    /// Do not repeat disturbed trials
     #[arg(long)]
     pub(super) keep_disturbed: bool,
-    /// Show the plan and its expected duration, and stop
+    /// Show plan and time, then exit
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Folder for the files of the report [default: .prony/reports/RUN/ in the checkout]
+    /// Folder for the report [default: .prony/reports/RUN/]
     #[arg(long, short, value_name = "FOLDER")]
     pub(super) out: Option<PathBuf>,
-    /// Print the report as JSON; with --dry-run the plan
+    /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Send live metrics to an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`
+    /// Send live metrics to this OpenTelemetry collector
     #[arg(long, value_name = "URL")]
     pub(super) otlp: Option<Collector>,
     #[command(flatten)]

@@ -137,7 +137,7 @@ fn suite_or_resumed_plan(
         // Their commands add services of git revisions, and judge.
         if let Some(command) = resumed_by(&store.run(&id)?.suite) {
             return Err(bad_input(anyhow::anyhow!(
-                "the run {id} belongs to `prony {command}`: repeat that command with `--resume {id}`"
+                "the run {id} belongs to `prony {command}` → Repeat that command with `--resume {id}`"
             )));
         }
         let resumed = ResumedRun::of(store, &id, args.resume_options())?;
@@ -183,7 +183,7 @@ fn conclude(
     let report = reporting::report(store, &record.id, &ReportContext::read()?)?;
     let folder = match &args.out {
         Some(out) => out.clone(),
-        None => reporting::reports_folder(checkout, &record.id)?,
+        None => reporting::reports_folder(Some(checkout), &record.id)?,
     };
     let page = reporting::write_all(&report, reporting::folder(&folder)?)?;
     let format = if args.json { Format::Json } else { Format::Terminal };

@@ -2,7 +2,7 @@
 
 use crate::output::line_of_bar;
 use crate::reporting;
-use crate::text::{duration, quantile, sparkline};
+use crate::text::{duration, plural, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_config::{Entry, Plan};
 use prony_records::{Fault, Interval, Phase, TrialRecord, count};
@@ -28,8 +28,18 @@ pub(super) struct View {
     now: ProgressBar,
     current: String,
     position: String,
+    /// Whether the lines must name the workload.
+    names_workload: bool,
     /// Workloads with several loads, whose lines must name the load.
     several: BTreeSet<String>,
+    /// Width of the names of services in lines of trials.
+    widest: usize,
+    /// Number of rounds.
+    rounds: u32,
+    /// Length of the measurement of each trial of the plan, s.
+    durations: Vec<f64>,
+    /// That of the current trial.
+    duration_s: f64,
     /// The names of the entries of the plan.
     entries: Vec<String>,
     recent: Vec<f64>,
@@ -58,7 +68,12 @@ impl View {
             bars,
             current: String::new(),
             position: String::new(),
+            names_workload: false,
             several: BTreeSet::new(),
+            widest: 0,
+            rounds: 0,
+            durations: Vec::new(),
+            duration_s: 0.0,
             entries: Vec::new(),
             recent: Vec::with_capacity(SPARKS),
             recent_p99: Vec::with_capacity(SPARKS),
@@ -86,6 +101,8 @@ impl View {
             .filter(|workload| loads(workload) > 1)
             .cloned()
             .collect();
+        let first = workloads().next();
+        self.names_workload = workloads().any(|workload| Some(workload) != first);
         let named = |entry: &Entry| {
             let group = plan.group_of(entry);
             let load = if self.several.contains(&group.workload) {
@@ -96,6 +113,14 @@ impl View {
             format!("{}/{} {}{load}", entry.service, entry.variant, group.workload)
         };
         self.entries = plan.entries.iter().map(named).collect();
+        let names = plan
+            .entries
+            .iter()
+            .map(|entry| entry.service.len() + 1 + entry.variant.len());
+        self.widest = names.max().unwrap_or(0);
+        self.rounds = plan.rounds;
+        let length = |entry: usize| plan.group_of(&plan.entries[entry]).duration_ns as f64 / 1e9;
+        self.durations = plan.trials().map(|planned| length(planned.entry)).collect();
         let profile = plan
             .profile
             .as_ref()
@@ -136,13 +161,15 @@ impl View {
 
     fn whole(&mut self, number: u32, of: u32, round: u32, remaining: Duration) {
         let whole = self.whole.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
-                .expect("invariant: a valid template");
+            let style = ProgressStyle::with_template("{prefix}  {bar:18}  {pos}/{len}  {msg}")
+                .expect("invariant: a valid template")
+                .progress_chars("██░");
             self.bars
                 .insert_after(&self.now, ProgressBar::new(u64::from(of)).with_style(style))
         });
         whole.set_position(u64::from(number.saturating_sub(1)));
-        whole.set_message(format!("round {}, {} left", round + 1, minutes(remaining)));
+        whole.set_prefix(format!("round {} of {}", round + 1, self.rounds));
+        whole.set_message(format!("{} left", about(remaining)));
     }
 
     fn interval(&mut self, phase: Phase, interval: &Interval) {
@@ -153,19 +180,20 @@ impl View {
         }
         self.recent.push(rate);
         self.recent_p99.push(p99.map_or(0.0, |ns| ns as f64));
+        let at = interval.start_s + interval.length_s;
         let name = match phase {
-            Phase::WarmUp => "warming up",
-            Phase::Measurement => "measuring",
-            Phase::Drain => "draining",
+            Phase::WarmUp => format!("warm-up {at:.0} s"),
+            Phase::Measurement => format!("load {at:.0}/{:.0} s", self.duration_s.max(at)),
+            Phase::Drain => "last replies".to_owned(),
         };
         let p99 = p99.map_or_else(|| "-".to_owned(), duration);
         let errors = if interval.errors > 0 {
-            format!(" {} errors", interval.errors)
+            format!("  {}", plural(interval.errors, "error"))
         } else {
             String::new()
         };
         self.now.set_message(format!(
-            "{}: {name} {} {}/s, p99 {} {p99}{errors}",
+            "{}: {name}  {} {}/s  p99 {} {p99}{errors}",
             self.current,
             sparkline(&self.recent),
             thousands(rate),
@@ -185,11 +213,12 @@ impl View {
                     .map_or_else(|| "-".to_owned(), |times| quantile(times.p99));
                 let errors = recording.outcomes.errors();
                 let errors = if errors > 0 {
-                    format!(", {errors} errors")
+                    format!("   {}", plural(errors, "error"))
                 } else {
                     String::new()
                 };
-                format!("{}/s, p99 {p99}{errors}", thousands(recording.throughput_per_s))
+                let rate = thousands(recording.throughput_per_s);
+                format!("{rate:>9}/s   p99 {p99}{errors}")
             }
             Err(excluded) => match excluded.fault {
                 Fault::Service => format!("excluded: {}", excluded.reason),
@@ -203,9 +232,16 @@ impl View {
         } else {
             String::new()
         };
+        let workload = if self.names_workload {
+            format!("  {}", record.workload)
+        } else {
+            String::new()
+        };
+        let service = record.service.to_string();
         self.line(&format!(
-            "{} {} {}{load}: {text}",
-            self.position, record.service, record.workload
+            "{} {service:<width$}{workload}{load}  {text}",
+            self.position,
+            width = self.widest
         ));
         self.stored_trials(std::slice::from_ref(record));
     }
@@ -273,7 +309,13 @@ impl SessionObserver for View {
                 workload,
                 remaining,
             } => {
-                self.current = line_of_bar(&format!("{service} {workload}"));
+                self.current = line_of_bar(&if self.names_workload {
+                    format!("{service} {workload}")
+                } else {
+                    service.to_string()
+                });
+                let length = self.durations.get(number.saturating_sub(1) as usize);
+                self.duration_s = length.copied().unwrap_or(0.0);
                 let width = of.to_string().len();
                 self.position = format!("[{number:>width$}/{of}]");
                 self.recent.clear();
@@ -290,7 +332,7 @@ impl SessionObserver for View {
             Progress::Ended(record) => self.show_ended_trial(record),
             Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
             Progress::LeavesOut { round, entries } => self.leaves_out(*round, entries),
-            Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
+            Progress::Warning(warning) => self.line(&format!("warning: {}", warning.whole())),
             _ => {}
         }
     }
@@ -312,8 +354,31 @@ impl Drop for View {
     }
 }
 
+/// A time in words: `4 min 30 s`.
 fn minutes(time: Duration) -> String {
-    humantime::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64)).to_string()
+    let seconds = time.as_secs_f64().ceil() as u64;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let parts: Vec<String> = [(hours, "h"), (minutes, "min"), (seconds, "s")]
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number} {unit}"))
+        .collect();
+    if parts.is_empty() {
+        "0 s".to_owned()
+    } else {
+        parts.join(" ")
+    }
+}
+
+/// The same of a time that is only known roughly: without seconds from two minutes on.
+fn about(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    let whole = if seconds >= 120 {
+        seconds.div_ceil(60) * 60
+    } else {
+        seconds
+    };
+    minutes(Duration::from_secs(whole))
 }
 
 /// A rate without decimals, with thousands separators.
@@ -356,5 +421,21 @@ impl LiveRanking {
         // The report explains results that cannot be summarised; the live view leaves them out.
         let summary = summarise(&trials, &self.options).ok()?;
         Some(standings(summary.groups.first()?, look, most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_words() {
+        let shown = |seconds: u64| minutes(Duration::from_secs(seconds));
+        assert_eq!(
+            [0, 30, 60, 270, 3_900].map(shown),
+            ["0 s", "30 s", "1 min", "4 min 30 s", "1 h 5 min"]
+        );
+        assert_eq!(about(Duration::from_secs(95)), "1 min 35 s");
+        assert_eq!(about(Duration::from_secs(150)), "3 min");
     }
 }

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use token::Token;
 
-/// Show runs, a run in progress and their history in the browser
+/// Browse runs and their history
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,22 +42,22 @@ Examples:
   prony serve --token-file token
   curl -H \"Authorization: Bearer $(cat token)\" http://127.0.0.1:4400/api/runs
 
-Open the address that is printed: it has a token, without which nothing is shown. Programs send the token as a header. Each start has a
-new token, unless a file has it.")]
+Open the address that is printed: it has a token, without which nothing is shown. Programs send the token as a header. Each start \
+has a new token, unless a file has it.")]
 pub(crate) struct Args {
-    /// Address to listen on; beyond loopback no run can be labelled or deleted, and the token is not encrypted on its way
+    /// Address to listen on; beyond loopback runs are read-only
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
-    /// Port to listen on; 0 picks a free one
+    /// Port to listen on; 0: a free one
     #[arg(long, default_value_t = 4400)]
     port: u16,
-    /// File with the token, 32 or more letters and digits; created if it does not exist
+    /// File with the token; created if it does not exist
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Further name by which the server is reached, as of a proxy; repeat for several
+    /// Further name of the server, e.g. of a proxy; repeatable
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<HostName>,
-    /// Print the listening address and the token as JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let address = SocketAddr::new(args.listen, args.port);
     let server = HttpServer::bind(address).map_err(|error| {
         bad_input(anyhow!(
-            "cannot listen on {address}: {error}; choose another port with --port, or a free one with --port 0"
+            "cannot listen on {address}: {error} → Choose another port with --port, or a free one with --port 0."
         ))
     })?;
     let url = format!("http://{}/", server.address());

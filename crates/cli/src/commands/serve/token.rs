@@ -59,7 +59,7 @@ impl Token {
             return Ok(Self(token.to_owned()));
         }
         Err(bad_input(anyhow!(
-            "{} has no token: write {} to {} random letters and digits into it, or delete it, and prony creates it",
+            "{} has no token → Write {} to {} random letters and digits into it, or delete it, and prony creates it.",
             path.display(),
             LENGTHS.start(),
             LENGTHS.end()

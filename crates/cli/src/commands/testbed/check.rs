@@ -3,7 +3,7 @@
 use crate::checkout::TestbedArgs;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::signals;
+use crate::{signals, text};
 use prony_host::HostError;
 use prony_kubernetes::Cluster;
 use prony_runner::Cancel;
@@ -12,12 +12,12 @@ use prony_runner::{CommandError, LocalTestbed};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Connect to every host of a testbed, inspect it, and measure the network between the roles
+/// Inspect every host and measure the network between them
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     testbed: TestbedArgs,
-    /// Print JSON
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -114,11 +114,12 @@ fn text(preflight: &Preflight) -> String {
     } in &preflight.findings
     {
         let mark = if *severity == Severity::Blocks {
-            "✗"
+            '✗'
         } else {
-            "⚠"
+            '⚠'
         };
-        let _ = writeln!(text, "{mark} {host}: {what}: {remedy}");
+        let what = text::marked(mark, &format!("{host}: {what}"), Some(remedy), text::columns());
+        let _ = writeln!(text, "{what}");
     }
     text
 }

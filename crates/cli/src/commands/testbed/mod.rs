@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use prony_kubernetes::Cluster;
 use prony_runner::testbed::TestbedFile;
 
-/// Check the hosts of a testbed, print the rights that pods need, and remove what they leave behind
+/// Check the hosts of a testbed; clean up pods
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -38,7 +38,7 @@ fn required_testbed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
     let file = args.read(checkout.as_ref())?;
     file.ok_or_else(|| {
         bad_input(anyhow!(
-            "no testbed is given: name its file with --testbed, or with `testbed = \"testbed.toml\"` in prony.toml"
+            "no testbed is given → Name its file with --testbed, or with `testbed = \"testbed.toml\"` in prony.toml."
         ))
     })
 }

@@ -3,12 +3,12 @@
 use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::text;
+use crate::text::{self, Column};
 use anyhow::anyhow;
 use prony_kubernetes::{LeftoverObject, RoleSubject, is_label, left, remove};
 use serde_json::json;
 
-/// List what prony has in the namespace of a testbed, found by its label, and remove it
+/// List or remove prony's objects in the namespace of a testbed
 #[derive(Debug, clap::Args)]
 pub(crate) struct CleanArgs {
     #[command(flatten)]
@@ -46,6 +46,12 @@ fn text(found: &[LeftoverObject], namespace: &str, is_removed: bool) -> String {
             .filter(|text| !text.is_empty())
             .unwrap_or("—".to_owned())
     };
+    const HEADINGS: [Column; 4] = [
+        Column::text("kind", 0),
+        Column::text("name", 0),
+        Column::text("since", 1),
+        Column::text("what", 0),
+    ];
     let rows = found.iter().map(|one| {
         vec![
             one.kind.to_owned(),
@@ -61,11 +67,11 @@ fn text(found: &[LeftoverObject], namespace: &str, is_removed: bool) -> String {
     };
     format!(
         "{}\n{last}",
-        text::table(&["kind", "name", "since", "what"], rows)
+        text::table(&HEADINGS, &rows.collect::<Vec<_>>(), 0, text::columns())
     )
 }
 
-/// Print the role that a testbed of pods needs in its namespace, and its role binding: `prony testbed rbac | kubectl apply -f -`
+/// Print the role that a testbed of pods needs, for kubectl
 #[derive(Debug, clap::Args)]
 pub(crate) struct RbacArgs {
     #[command(flatten)]
@@ -92,7 +98,7 @@ pub(crate) fn print_role(args: &RbacArgs) -> anyhow::Result<Exit> {
             .clone(),
     };
     if !is_label(&namespace, 63) {
-        let text = "is not a name of a namespace: use lower-case letters, digits and dashes";
+        let text = "is not a name of a namespace → Use lower-case letters, digits and dashes.";
         return Err(bad_input(anyhow!("--namespace: `{namespace}` {text}")));
     }
     let subject = match (&args.user, &args.group) {

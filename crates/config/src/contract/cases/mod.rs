@@ -2,8 +2,10 @@
 
 mod common;
 mod disruptions;
+mod of_operation;
 mod single;
 
+pub use common::is_common_case;
 pub use disruptions::{ClientDisconnect, Restart};
 pub use single::SingleCall;
 

@@ -315,7 +315,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn admit_users(&mut self, now: u64) {
         while let Policy::Users(users) = &mut self.policy {
             let requests = users.requests();
-            match users.admit() {
+            let admitted = users.admit();
+            if let Some((arrived, connection)) = admitted {
+                self.ledger.recorder.record_user(arrived, connection.is_some());
+            }
+            match admitted {
                 None => return,
                 Some((_, Some(number))) => self.request_connection(number),
                 Some((arrived, None)) => self.record_lost_visit((requests, arrived), Outcome::Dropped, now),

@@ -2,6 +2,7 @@
 
 use super::Core;
 use super::connection::State;
+use crate::worker::load_models::NextUse;
 use crate::worker::slots::{DueRequest, Resend, ResendState, insert_by_age};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
@@ -29,7 +30,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 continue;
             }
             let follow = self.next_step(place, now);
-            let (until, follow) = self.policy.request_ended(number, follow, now);
+            let valid = self.ledger.slots.get(place).had_valid_reply;
+            let NextUse { until, follow, visit } = self.policy.request_ended(number, (follow, valid), now);
+            if let Some(arrived) = visit {
+                self.ledger.recorder.record_visit(arrived, now);
+            }
             if until > now {
                 let slot = self.ledger.slots.get(place);
                 slot.continues_sequence = follow.is_some();

@@ -41,6 +41,16 @@ pub(super) struct DecisionTime {
     pub(super) is_over: bool,
 }
 
+/// The use of a slot after its request.
+pub(super) struct NextUse {
+    /// When it is free again.
+    pub(super) until: u64,
+    /// The request that it has to send then.
+    pub(super) follow: Option<DueRequest>,
+    /// When the user arrived whose visit this request completed.
+    pub(super) visit: Option<u64>,
+}
+
 impl Policy {
     /// Decides about a free slot on a connection. `late`: how much later than it became free this was noticed.
     pub(super) fn next_action(
@@ -57,19 +67,22 @@ impl Policy {
         }
     }
 
-    /// Handles the outcome of a request; `follow` is the next step of its sequence, if that continues. Returns when
-    /// its slot is free again, and the part of `follow` that the slot has to send then.
+    /// Handles the outcome of a request, which may be a valid reply; `follow` is the next step of its sequence, if that continues.
     pub(super) fn request_ended(
         &mut self,
         connection: u32,
-        follow: Option<DueRequest>,
+        (follow, valid): (Option<DueRequest>, bool),
         now: u64,
-    ) -> (u64, Option<DueRequest>) {
-        match self {
-            Self::Closed(closed) => (now + closed.think, follow),
-            Self::Open(_) => (now, follow),
-            Self::Users(users) => (users.request_ended(connection, follow, now), None),
-        }
+    ) -> NextUse {
+        let (until, follow, visit) = match self {
+            Self::Closed(closed) => (now + closed.think, follow, None),
+            Self::Open(_) => (now, follow, None),
+            Self::Users(users) => {
+                let (until, visit) = users.request_ended(connection, (follow, valid), now);
+                (until, None, visit)
+            }
+        };
+        NextUse { until, follow, visit }
     }
 
     /// Handles a request that was left unprocessed. Returns it if any connection may send it again.

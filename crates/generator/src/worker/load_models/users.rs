@@ -22,6 +22,10 @@ pub(in crate::worker) struct Users {
 /// A user's visit.
 #[derive(Debug, Clone, Copy, Default)]
 struct User {
+    /// When the user arrived.
+    arrived: u64,
+    /// Whether a request had no valid reply.
+    has_failed: bool,
     /// Requests that the user has yet to send.
     left: u32,
     /// When the next request is due; initially, when the user arrived.
@@ -62,6 +66,8 @@ impl Users {
         if let Some(connection) = connection {
             self.new += 1;
             self.all[connection as usize] = User {
+                arrived,
+                has_failed: false,
                 left: self.requests,
                 due: arrived,
                 late,
@@ -101,13 +107,21 @@ impl Users {
         })
     }
 
-    /// Returns when the next request is due.
-    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<DueRequest>, now: u64) -> u64 {
+    /// Returns when the next request is due. If this was the last one, and if all had valid replies, also returns when the user
+    /// arrived.
+    pub(super) fn request_ended(
+        &mut self,
+        connection: u32,
+        (follow, valid): (Option<DueRequest>, bool),
+        now: u64,
+    ) -> (u64, Option<u64>) {
         let user = &mut self.all[connection as usize];
         user.next = follow;
+        user.has_failed |= !valid;
         // There is no pause before leaving.
         user.due = if user.left > 0 { now + self.think } else { now };
-        user.due
+        let is_served = user.left == 0 && !user.has_failed;
+        (user.due, is_served.then_some(user.arrived))
     }
 
     pub(super) fn request_again(&mut self, connection: u32, due: DueRequest) {
@@ -211,7 +225,7 @@ mod tests {
         let mut numbers = Vec::new();
         for _ in 0..3 {
             numbers.push(sends(&mut users, &mut source, 1).number);
-            users.request_ended(0, None, 2);
+            users.request_ended(0, (None, true), 2);
             assert!(matches!(
                 users.next_action(0, 0, at(2), &mut source),
                 SlotAction::Leave
@@ -220,6 +234,17 @@ mod tests {
             assert!(users.admit().is_some_and(|(_, connection)| connection == Some(0)));
         }
         assert_eq!(numbers, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_visit_is_over_with_the_last_valid_reply() {
+        for (valid, visit) in [([true, true], Some(0)), ([false, true], None)] {
+            let (mut users, mut source) = users(2, 0, OperationPicker::One(0));
+            sends(&mut users, &mut source, 1);
+            assert_eq!(users.request_ended(0, (None, valid[0]), 5), (5, None));
+            sends(&mut users, &mut source, 5);
+            assert_eq!(users.request_ended(0, (None, valid[1]), 9), (9, visit));
+        }
     }
 
     /// After any failure, the next request is due relative to that time, and a failed sequence starts again.
@@ -233,11 +258,11 @@ mod tests {
             step: 1,
             ..first
         };
-        assert_eq!(users.request_ended(0, Some(follow), 1_000), 1_100);
+        assert_eq!(users.request_ended(0, (Some(follow), true), 1_000), (1_100, None));
         let second = sends(&mut users, &mut source, 1_100);
         assert_eq!((second.operation, second.step, second.intended), (5, 1, 1_100));
         // The request times out, and its connection is lost.
-        assert_eq!(users.request_ended(0, None, 11_000), 11_100);
+        assert_eq!(users.request_ended(0, (None, false), 11_000), (11_100, None));
         assert!(users.connection_lost(0, at(11_000)));
         let third = sends(&mut users, &mut source, 11_105);
         assert_eq!((third.operation, third.step, third.intended), (4, 0, 11_100));
@@ -262,7 +287,7 @@ mod tests {
         let second = sends(&mut users, &mut source, 30);
         assert_eq!((second.number, second.intended), (first.number, first.intended));
         assert!(second.resend_state.is_some());
-        users.request_ended(0, None, 40);
+        users.request_ended(0, (None, true), 40);
         assert!(!users.connection_lost(0, at(40)));
     }
 }

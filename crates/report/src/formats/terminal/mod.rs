@@ -240,7 +240,9 @@ impl<'a> Frame<'a> {
         let columns = Columns::of(self.group);
         let mut parts: Vec<Vec<Texts>> = vec![Vec::new()];
         let mut used = 0;
-        for column in columns.first {
+        // The ratio is what a ranking is about.
+        let (ratio, others): (Vec<_>, Vec<_>) = columns.first.into_iter().partition(|one| one.is_ratio());
+        for column in ratio.into_iter().chain(others) {
             let texts = Texts::of(column, self.group, room);
             if used > 0 && used + texts.width > room {
                 parts.push(Vec::new());
@@ -299,7 +301,7 @@ impl<'a> Frame<'a> {
             .map(|texts| right(&texts.head, texts.width))
             .collect();
         let head = format!(
-            "{} {}{}{heads}",
+            "{}  {}{}{heads}",
             right("rank", self.rank),
             left("service", self.service),
             self.class("class")
@@ -325,13 +327,13 @@ impl<'a> Frame<'a> {
     /// Width of rank, name and class, columns.
     fn before(&self) -> usize {
         let class = self.class_width();
-        self.rank + 1 + self.service + class + usize::from(class > 0)
+        self.rank + 2 + self.service + class + usize::from(class > 0)
     }
 
     fn place(&self, index: usize, row: &Row) -> String {
         let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         format!(
-            "{} {}{}",
+            "{}  {}{}",
             right(&rank, self.rank),
             left(&named(&self.names[index], self.service), self.service),
             self.class(&self.classes[index])
@@ -364,14 +366,19 @@ impl<'a> Frame<'a> {
 }
 
 fn warning_text(warning: &Warning, look: TerminalStyle, indent: &str) -> String {
-    let body = wrapped(
-        &one_line(&warning.whole()),
-        look.columns.saturating_sub(indent.len() + 2).max(30),
-        &format!("{indent}  "),
-    );
-    let body = body.trim_end();
-    if warning.level() == Level::Note {
-        return format!("{indent}· {body}\n");
+    let lines = |text: &str, taken: usize| {
+        let width = look.columns.saturating_sub(indent.len() + taken).max(30);
+        let text = wrapped(&one_line(text), width, &format!("{indent}{}", " ".repeat(taken)));
+        text.trim_end().to_owned()
+    };
+    let body = lines(&warning.text, 2);
+    let mut out = if warning.level() == Level::Note {
+        format!("{indent}· {body}\n")
+    } else {
+        format!("{indent}{}\n", look.paint(Style::Warn, &format!("⚠ {body}")))
+    };
+    if let Some(advice) = &warning.advice {
+        out += &format!("{indent}  → {}\n", lines(advice, 4));
     }
-    format!("{indent}{}\n", look.paint(Style::Warn, &format!("⚠ {body}")))
+    out
 }

@@ -67,6 +67,13 @@ pub(in crate::formats) fn left(text: &str, width: usize) -> String {
     format!("{out}…{}", " ".repeat(width.saturating_sub(used + 1)))
 }
 
+/// A heading in fewer letters: `CPU/req, µs`, `goodput/s`.
+fn narrow(head: &str) -> String {
+    head.replace("CPU/request", "CPU/req")
+        .replace("memory, ", "mem, ")
+        .replace(", /s", "/s")
+}
+
 /// Spaces before a column.
 pub(super) const GAP: usize = 2;
 
@@ -92,6 +99,7 @@ impl Texts {
         } else {
             whole
         };
+        let head = narrow(&head);
         let cells: Vec<String> = group.services.iter().map(|row| column.cell(row)).collect();
         let shown = group
             .services

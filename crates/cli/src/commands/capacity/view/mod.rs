@@ -2,8 +2,7 @@
 
 use super::Args;
 use crate::exit::Exit;
-use crate::text;
-use crate::text::{duration, quantile};
+use crate::text::{self, Column, duration};
 use prony_config::target;
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
 use prony_runner::designs::capacity::{CapacityResult, Point, SearchStep, sustained};
@@ -22,7 +21,9 @@ pub(super) struct CapacityView<'a> {
     points: Vec<&'a Point>,
     /// The last point, in order of time, that missed the objective.
     last_miss: Option<&'a Point>,
-    /// Length of the last measurement, s.
+    /// The last point in order of time, which confirms the rate that was found.
+    last: Option<&'a Point>,
+    /// Its length, s.
     held_s: f64,
     /// Precision of the search.
     precision: f64,
@@ -84,6 +85,7 @@ impl<'a> CapacityView<'a> {
             end,
             points: sorted,
             last_miss: points.iter().rev().find(|point| !point.missed.is_empty()),
+            last: points.last(),
             held_s: points.last().map_or(0.0, |point| point.recording.duration_s),
         }
     }
@@ -130,10 +132,10 @@ impl<'a> CapacityView<'a> {
             (_, SearchStep::Found(rate)) => match self.limit() {
                 Some(limit) => format!("LOWER BOUND: at least {} {what}/s ({limit})", number(rate)),
                 None => format!(
-                    "CAPACITY: {} {what}/s meet {} (held for {} s)",
+                    "CAPACITY: {} {what}/s meet {} (confirmed for {})",
                     number(rate),
                     self.objective,
-                    number(self.held_s)
+                    seconds(self.held_s)
                 ),
             },
             (_, SearchStep::Beyond(rate)) => {
@@ -166,26 +168,20 @@ impl<'a> CapacityView<'a> {
     pub(super) fn text(&self, columns: usize) -> String {
         let mut line = text::headline(&self.headline(), columns);
         if let Some(rate) = self.sustained() {
-            let _ = write!(
-                line,
-                "\nRely on {} {}/s: a further measurement meets the objective there in 19 of 20 cases.",
+            let text = format!(
+                "Rely on {} {}/s: a further measurement meets the objective there in 19 of 20 cases.",
                 number(rate),
                 self.what
             );
+            let _ = write!(line, "\n{}", text::wrapped(&text, columns, 0, 2));
         }
         let failed = self.word() == CapacityVerdict::Failed;
         let advice = self
             .last_miss
             .filter(|_| failed)
             .and_then(|miss| verdict(&miss.recording).advice());
-        let table = match self
-            .points
-            .first()
-            .and_then(|point| point.recording.messages?.llm)
-        {
-            Some(_) => tokens_table(&self.points),
-            None => table(&self.points),
-        };
+        let confirmed = self.last.filter(|_| matches!(self.end, SearchStep::Found(_)));
+        let table = table(&self.points, confirmed, columns);
         let mut out = format!("{line}\n\n{table}");
         if let Some(advice) = advice {
             let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
@@ -254,75 +250,114 @@ fn bottleneck(recording: &Recording) -> Option<Bottleneck> {
         .find_map(|one| one.kind.facts().bottleneck)
 }
 
-/// `✓` if a rate met the objective, else the first metric that missed: `✗ p99`.
-fn mark(point: &Point) -> String {
+/// `✓` if a rate met the objective, with the time for which it was confirmed; else the first metric that missed: `✗ p99`.
+fn mark(point: &Point, confirmed: Option<&Point>) -> String {
     match point.missed.first() {
+        None if confirmed.is_some_and(|confirmed| std::ptr::eq(confirmed, point)) => {
+            format!("✓ {}", seconds(point.recording.duration_s))
+        }
         None => "✓".to_owned(),
         Some(_) if point.failed => "✗ no valid replies".to_owned(),
         Some(miss) => format!("✗ {}", miss.split(' ').next().unwrap_or_default()),
     }
 }
 
-fn table(points: &[&Point]) -> String {
-    let times: Vec<Option<ResponseTimes>> = points
-        .iter()
-        .map(|point| Responses::of(&point.recording).ok()?.times())
-        .collect();
-    let mut text = format!(
-        "{:>12}{:>12}{:>10}{:>11}{:>11}   objective",
-        "offered/s", "valid/s", "success", "p50", "p99"
-    );
-    for (point, times) in points.iter().zip(times) {
-        let time = |of: fn(&ResponseTimes) -> Quantile| {
-            times
-                .as_ref()
-                .map_or_else(|| "–".to_owned(), |times| quantile(of(times)))
-        };
-        let success = point
-            .recording
-            .success()
-            .map_or_else(|| "–".to_owned(), percent_down);
-        let _ = write!(
-            text,
-            "\n{:>12}{:>12}{success:>10}{:>11}{:>11}   {}",
-            number(point.rate),
-            number(point.recording.goodput_per_s),
-            time(|times| times.p50),
-            time(|times| times.p99),
-            mark(point)
-        );
-    }
-    text
+/// A time in s, without a fraction if it is whole.
+fn seconds(seconds: f64) -> String {
+    format!("{} s", (seconds * 10.0).round() / 10.0)
 }
 
-/// The curve of a language model, with token times.
-fn tokens_table(points: &[&Point]) -> String {
-    let mut text = format!(
-        "{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>8}   objective",
-        "offered/s", "good/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "good"
-    );
-    for point in points {
-        let recording = &point.recording;
-        let llm = recording.messages.and_then(|messages| messages.llm);
-        let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
-            times.map_or_else(|| "–".to_owned(), |times| duration(of(&times)))
-        };
-        let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.tpot_ns));
-        let good = llm.and_then(|llm| llm.good);
-        let _ = write!(
-            text,
-            "\n{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>8}   {}",
-            number(point.rate),
-            number(good.map_or(recording.goodput_per_s, |good| good.per_s)),
-            time(ttft, |times| times.p50),
-            time(ttft, |times| times.p99),
-            time(tpot, |times| times.p50),
-            time(tpot, |times| times.p99),
-            good.map_or_else(|| "–".to_owned(), |good| percent_down(good.share())),
-            mark(point)
-        );
+/// The row of a rate that was just measured, with the heading above the first one.
+pub(super) fn step(point: &Point, with_heading: bool, columns: usize) -> String {
+    let table = table(&[point], None, columns);
+    match table.split_once('\n') {
+        Some((_, row)) if !with_heading => row.to_owned(),
+        _ => table,
     }
-    text
+}
+
+const HEADINGS: [Column; 6] = [
+    Column::number("   offered/s", 0),
+    Column::number("  valid/s", 0),
+    Column::number("success", 1),
+    Column::number("p50, ms", 2),
+    Column::number("p99, ms", 0),
+    Column::text("objective", 0),
+];
+
+/// The headings of a language model, with token times.
+const TOKENS: [Column; 8] = [
+    Column::number("offered/s", 0),
+    Column::number("good/s", 0),
+    Column::number("TTFT p50", 2),
+    Column::number("TTFT p99", 0),
+    Column::number("TPOT p50", 2),
+    Column::number("TPOT p99", 0),
+    Column::number(" good", 1),
+    Column::text("objective", 0),
+];
+
+fn table(points: &[&Point], confirmed: Option<&Point>, columns: usize) -> String {
+    let is_llm = |point: &&Point| {
+        point
+            .recording
+            .messages
+            .is_some_and(|messages| messages.llm.is_some())
+    };
+    let (headings, of): (&[Column], fn(&Point) -> Vec<String>) = match points.first() {
+        Some(point) if is_llm(point) => (&TOKENS, token_cells),
+        _ => (&HEADINGS, cells),
+    };
+    let row = |point: &&Point| [of(point), vec![mark(point, confirmed)]].concat();
+    let rows: Vec<Vec<String>> = points.iter().map(row).collect();
+    text::table(headings, &rows, 0, columns)
+}
+
+fn cells(point: &Point) -> Vec<String> {
+    let recording = &point.recording;
+    let times = Responses::of(recording)
+        .ok()
+        .and_then(|responses| responses.times());
+    let time = |of: fn(&ResponseTimes) -> Quantile| {
+        times
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), |times| milliseconds(of(times)))
+    };
+    vec![
+        number(point.rate),
+        number(recording.goodput_per_s),
+        recording.success().map_or_else(|| "–".to_owned(), percent_down),
+        time(|times| times.p50),
+        time(|times| times.p99),
+    ]
+}
+
+fn milliseconds(time: Quantile) -> String {
+    let shown = |ns: u64| number(ns as f64 / 1e6);
+    match time {
+        Quantile::Exact(ns) => shown(ns),
+        Quantile::AtLeast(ns) => format!("≥ {}", shown(ns)),
+        Quantile::Unbounded => "no bound".to_owned(),
+    }
+}
+
+fn token_cells(point: &Point) -> Vec<String> {
+    let recording = &point.recording;
+    let llm = recording.messages.and_then(|messages| messages.llm);
+    let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
+        times.map_or_else(|| "–".to_owned(), |times| duration(of(&times)))
+    };
+    let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.tpot_ns));
+    let good = llm.and_then(|llm| llm.good);
+    vec![
+        number(point.rate),
+        number(good.map_or(recording.goodput_per_s, |good| good.per_s)),
+        time(ttft, |times| times.p50),
+        time(ttft, |times| times.p99),
+        time(tpot, |times| times.p50),
+        time(tpot, |times| times.p99),
+        good.map_or_else(|| "–".to_owned(), |good| percent_down(good.share())),
+    ]
 }
 
 #[cfg(test)]

@@ -39,24 +39,46 @@ fn shown(end: SearchStep, points: &[Point]) -> (String, u8) {
         0.02,
     );
     let result = CapacityView::of(of, end, points);
-    (result.text(80), result.exit().code())
+    let at = |columns: usize| {
+        let text = result.text(columns);
+        for line in text.lines() {
+            assert!(text::width(line) <= columns, "{columns}: {line}");
+        }
+        format!("{columns} columns:\n{text}")
+    };
+    ([60, 80, 120].map(at).join("\n\n"), result.exit().code())
 }
 
 #[test]
 fn a_capacity_and_its_curve() {
-    let points = [
+    let mut points = [
         point(8_000.0, (80_000, 0), (0.21, 1.9), &[]),
-        point(13_190.0, (131_900, 0), (0.48, 9.1), &[]),
         point(
             13_460.0,
             (134_020, 580),
             (1.2, 18.8),
             &["p99 18.8 ms, not below 10 ms"],
         ),
+        point(13_190.0, (395_700, 0), (0.48, 9.1), &[]),
     ];
+    points[2].recording.duration_s = 30.0;
+    points[2].recording.goodput_per_s /= 3.0;
     let (text, exit) = shown(SearchStep::Found(13_190.0), &points);
     assert_eq!(exit, 0);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_step_is_shown_as_in_the_table() {
+    let first = point(8_000.0, (80_000, 0), (0.21, 1.9), &[]);
+    let next = point(
+        13_460.0,
+        (134_020, 580),
+        (1.2, 18.8),
+        &["p99 18.8 ms, not below 10 ms"],
+    );
+    let shown = [step(&first, true, 80), step(&next, false, 80)];
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Options for how connections to the target are made.
 
 use super::streams::size;
+use crate::option_values::time;
 use prony_load::{DurationText, Http2Offer};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ReachArgs {
-    /// Connect to these addresses instead of resolving the name: HOST:PORT:ADDR[,ADDR], IPv6 in [ ]
+    /// Connect to these addresses instead of DNS
     #[arg(
         long,
         value_name = "HOST:PORT:ADDR",
@@ -17,37 +18,37 @@ pub(crate) struct ReachArgs {
         hide_short_help = true
     )]
     pub(crate) resolve: Vec<Resolve>,
-    /// Connect to a Unix socket instead of an address; the URL still names the host and the path
+    /// Connect through this Unix socket
     #[arg(long, value_name = "PATH", conflicts_with = "source", hide_short_help = true)]
     pub(crate) unix: Option<PathBuf>,
-    /// Source addresses for connections, used in rotation, as in 10.0.0.2,10.0.0.3: each has its own range of ports
+    /// Local addresses to connect from
     #[arg(long, value_name = "ADDR", value_delimiter = ',', hide_short_help = true)]
     pub(crate) source: Vec<IpAddr>,
     // `help` instead of a doc comment, in which `[…]` would be read as a link.
     #[arg(
         long,
-        help = "Connect through this HTTP proxy, as in [NAME:PASSWORD@]HOST:PORT: absolute URLs for http://, CONNECT for https:// and wss://",
+        help = "Connect through this HTTP proxy, e.g. [NAME:PASSWORD@]HOST:PORT",
         value_name = "URL",
         conflicts_with_all = ["unix", "resolve"],
         hide_short_help = true
     )]
     pub(crate) proxy: Option<String>,
-    /// HTTP/2: size of the flow-control window for each reply, as in 64KiB [default: 1024MiB]
+    /// HTTP/2 window per reply [default: 1024MiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) h2_window: Option<u64>,
-    /// HTTP/2: size of the window for all replies of a connection together, at least 64KiB [default: 1024MiB]
+    /// HTTP/2 window per connection [default: 1024MiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = connection_window)]
     pub(crate) h2_connection_window: Option<u64>,
-    /// HTTP/2: size of the largest frame that the server may send, from 16KiB to 16MiB [default: 16KiB]
+    /// Largest HTTP/2 frame, 16KiB to 16MiB [default: 16KiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = frame)]
     pub(crate) h2_max_frame: Option<u64>,
-    /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]
+    /// Maximum time to connect, TLS included [default: --timeout]
     #[arg(long, value_name = "TIME", value_parser = some_time, hide_short_help = true)]
     pub(crate) connect_timeout: Option<DurationText>,
 }
 
 fn some_time(text: &str) -> Result<DurationText, String> {
-    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
+    let time = time(text)?;
     if time.0.is_zero() {
         return Err("a timeout of 0 leaves no time to connect".to_owned());
     }
@@ -111,7 +112,7 @@ impl std::str::FromStr for Resolve {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}`: write it as HOST:PORT:ADDR, as in example.com:443:127.0.0.1 or example.com:443:[::1]"
+                "`{text}` does not name a host, a port and addresses → Example: example.com:443:127.0.0.1 or example.com:443:[::1]"
             )
         };
         // A host that is an IPv6 address is itself in brackets.

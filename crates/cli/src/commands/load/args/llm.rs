@@ -9,31 +9,31 @@ pub(crate) struct LlmArgs {
     // `help` instead of a doc comment, in which clippy wants backticks around a name with `_`.
     #[arg(
         long,
-        help = "Load a language model with streamed chat completions. The URL is the base, as in http://host:8000/v1. The API key is read from PRONY_API_KEY only",
+        help = "Load an OpenAI-compatible API; key: PRONY_API_KEY",
         conflicts_with_all = ["grpc", "method", "body", "form", "expect", "feeds", "data", "decode", "events", "for_time", "expect_event"],
         hide_short_help = true
     )]
     pub(crate) llm: bool,
-    /// Name of the model [default: the only one of the server]
+    /// Model [default: the server's only one]
     #[arg(long, value_name = "NAME", requires = "llm", hide_short_help = true)]
     pub(crate) model: Option<String>,
-    /// Send this prompt, or the content of @FILE, each time
+    /// Send this prompt, or @FILE
     #[arg(long, value_name = "TEXT|@FILE", requires = "llm", conflicts_with_all = ["prompts", "prompt_words"], hide_short_help = true)]
     pub(crate) prompt: Option<String>,
     // `help` instead of a doc comment, in which `[…]` would be read as a link.
     #[arg(
         long,
-        help = "Send the prompts of this JSON Lines file one after the other; each line is a string, {\"prompt\": …} or {\"messages\": […]}",
+        help = "Send prompts from a JSON Lines file",
         value_name = "FILE",
         requires = "llm",
         conflicts_with = "prompt_words",
         hide_short_help = true
     )]
     pub(crate) prompts: Option<PathBuf>,
-    /// Send generated prompts of N words, or of A to B, each with a different beginning [default: 100]
+    /// Generate different prompts of N or A:B words [default: 100]
     #[arg(long, value_name = "N|A:B", requires = "llm", hide_short_help = true)]
     pub(crate) prompt_words: Option<PromptLength>,
-    /// Maximum number of tokens in an answer
+    /// Maximum tokens per answer
     #[arg(long, value_name = "N", requires = "llm", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
 }

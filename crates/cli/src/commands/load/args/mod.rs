@@ -1,6 +1,7 @@
 //! The command line of `prony load`.
 
 mod connect;
+mod generator;
 mod llm;
 mod schedule;
 mod streams;
@@ -8,8 +9,9 @@ mod tls;
 mod values;
 
 pub(super) use connect::ReachArgs;
+pub(crate) use generator::{GeneratorArgs, Threads};
 pub(crate) use llm::LlmArgs;
-pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
+pub(crate) use schedule::{Connections, ScheduleArgs};
 pub(crate) use streams::{ACCEPTED, CallArgs, StreamArgs, WebSocketArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use values::Statuses;
@@ -17,15 +19,16 @@ pub(crate) use values::Statuses;
 use super::headers::HeaderArgs;
 use super::metrics::MetricsAddress;
 use crate::checkout::{StoreArgs, TestbedArgs};
-use clap::{ArgGroup, ValueEnum};
+use crate::option_values::{per_second, rate, time};
+use clap::ArgGroup;
 use prony_config::input::form::FormField;
-use prony_load::{DurationText, Objective, Rate, RateLevel, RateLevelError, TransportChoice};
+use prony_load::{DurationText, Objective, Rate, RateLevel, RateLevelError};
 use prony_store::Store;
 use prony_telemetry::Collector;
 use std::path::PathBuf;
-use values::{CpuList, LogFile, log_share};
+use values::{LogFile, log_share};
 
-/// Load a URL and report how the server responds
+/// Load a URL and report success, throughput and latency
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "prony load [OPTIONS] <URL|--urls <FILE>|--curl <LINE|@FILE>>")]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["url", "urls", "curl", "job"])))]
@@ -33,66 +36,65 @@ use values::{CpuList, LogFile, log_share};
     after_help = "\
 Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
-  prony load http://127.0.0.1:8080/api/test --rate 2000 -d 30s --objective 'p99<10ms,errors<0.1%'
+  prony load http://127.0.0.1:8080/ --rate 2000 --objective 'p99<10ms,errors<1%'
 
 These are the options that most loads need; --help has all of them: users, files of URLs and data, gRPC, WebSocket, TLS, a log.",
     after_long_help = "\
 Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
-  prony load http://127.0.0.1:8080/api/test --rate 2000 -d 30s --objective 'p99<10ms,errors<0.1%'
-  prony load 'http://127.0.0.1:8080/api/fib/{n:range(1,100)}' --rate 500 --poisson
-  prony load http://127.0.0.1:8080/person -X POST -H 'Content-Type: application/json' --body @person.json
-  prony load http://127.0.0.1:8080 --grpc --method prony.person.PersonService/getPerson \
-      --message '{\"id\": \"1\"}' -c 8 --in-flight 8
-  prony load http://127.0.0.1:8080/events -c 1000 --events 20 --expect-event event:tick
-  prony load ws://127.0.0.1:8080/ws/echo -c 100 --in-flight 8 --message-size 1KiB
-  prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,tpot<50ms'
+  prony load http://127.0.0.1:8080/ --rate 2000 --objective 'p99<10ms,errors<1%'
+  prony load 'http://127.0.0.1:8080/fib/{n:range(1,100)}' --rate 500 --poisson
+  prony load http://127.0.0.1:8080/ -X POST -H @headers --body @person.json
+  prony load http://127.0.0.1:8080 --grpc -X shop.Shop/getItem --message '{\"id\": 1}'
+  prony load http://127.0.0.1:8080/events -c 1000 --events 20
+  prony load ws://127.0.0.1:8080/ws/echo -c 100 --message-size 1KiB
+  prony load http://127.0.0.1:8000/v1 --llm --rate 4 --objective 'ttft<500ms'
 
-Placeholders in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in order, {n:random(1,100)},
+Placeholders in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in order, {n:random(1,100)}, \
 {id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, one value per line, and {column} with --data FILE."
 )]
 pub(crate) struct Args {
-    /// Target URL: http://host:port/path, or ws://… for WebSocket messages
+    /// Target URL: http://host:port/path, or ws://… for WebSocket
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) testbed: TestbedArgs,
-    /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
+    /// File of `[WEIGHT] METHOD URL [BODY]` lines
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "form", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
-    /// Send the request in a curl command line that was copied from a browser, or in @FILE
+    /// Use the request of a curl command, or @FILE
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "form", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
-    /// Let each user send the steps of this file one after the other; later requests can use values of earlier replies
+    /// File with the steps of each user
     #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "bearer_env", "body", "form", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    /// Fail (exit code 3) if this objective is missed, as in 'p99<10ms,errors<0.1%'
+    /// Exit 3 if missed, e.g. 'p99<10ms,errors<0.1%'
     #[arg(long, value_name = "LIST", help_heading = "Result")]
     pub(crate) objective: Option<Objective>,
-    /// End the load as soon as it is certain to miss --objective: percentiles, mean, max and errors
+    /// End the load once --objective is certainly missed
     #[arg(long, requires = "objective", hide_short_help = true, help_heading = "Result")]
     pub(crate) abort_on_miss: bool,
-    /// Print one JSON object instead of text
+    /// Print one JSON object
     #[arg(long, help_heading = "Result")]
     pub(crate) json: bool,
-    /// Send one request, and print it and its reply in full, without secrets
+    /// Send one request; print it and its reply, without secrets
     #[arg(long, conflicts_with_all = ["json", "objective", "save", "log", "metrics", "otlp"], hide_short_help = true, help_heading = "Result")]
     pub(crate) debug: bool,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
-    /// Write a line for each measured request to this file: CSV if it ends in .csv, JSON Lines if in .jsonl or .ndjson
+    /// Write measured requests to .csv, .jsonl or .ndjson
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Result")]
     pub(crate) log: Option<LogFile>,
-    /// Share of the requests to log, such as 1% [default: 100%]
+    /// Share of requests to log, e.g. 1% [default: 100%]
     #[arg(long, value_name = "SHARE", requires = "log", value_parser = log_share, hide_short_help = true, help_heading = "Result")]
     pub(crate) log_share: Option<f64>,
-    /// Serve live metrics for Prometheus on this port of 127.0.0.1, or on ADDR:PORT
+    /// Serve Prometheus metrics on this port, or on ADDR:PORT
     #[arg(long, value_name = "ADDR", hide_short_help = true, help_heading = "Result")]
     pub(crate) metrics: Option<MetricsAddress>,
-    /// Send live metrics to an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`
+    /// Send live metrics to this OpenTelemetry collector
     #[arg(long, value_name = "URL", hide_short_help = true, help_heading = "Result")]
     pub(crate) otlp: Option<Collector>,
     /// `-`: read a job as JSON from standard input, then commands, and write events
@@ -103,9 +105,9 @@ pub(crate) struct Args {
 /// Options that conflict with `--job` because the job has these settings. A struct that flattens another one has an empty
 /// clap group, so its options are listed one by one.
 #[rustfmt::skip]
-const NOT_BESIDE_A_JOB: [&str; 53] = [
-    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "step_load", "users",
-    "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
+const NOT_BESIDE_A_JOB: [&str; 46] = [
+    "GeneratorArgs", "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "rate", "ramp", "step_load", "users",
+    "requests_per_user", "think", "max_users", "poisson", "backlog", "method",
     "headers", "bearer_env", "body", "form", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "http1", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
     "metrics", "otlp", "log", "json", "debug", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
 ];
@@ -115,39 +117,31 @@ const NOT_BESIDE_A_JOB: [&str; 53] = [
 #[command(next_help_heading = "Load")]
 #[command(group(ArgGroup::new("arrival").args(["rate", "ramp", "step_load", "stages", "users"])))]
 pub(crate) struct LoadArgs {
-    /// Number of connections; A:B:TIME grows it from A to B within TIME, in a closed load
-    #[arg(
-        short,
-        long,
-        value_name = "N|A:B:TIME",
-        default_value = "64",
-        conflicts_with = "users"
-    )]
+    /// Open connections; A:B:TIME grows from A to B
+    #[arg(short, long, value_name = "N", default_value = "64", conflicts_with = "users")]
     pub(crate) connections: Connections,
-    /// Number of generator threads; auto: one for each CPU that it may use
-    #[arg(short, long, value_name = "N|auto", default_value = "1")]
-    pub(crate) threads: Threads,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
-    /// How long to measure
-    #[arg(short, long, value_name = "TIME", default_value = "10s")]
-    pub(crate) duration: DurationText,
-    /// Warm-up load before the measurement, not part of the result
-    #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub(crate) warmup: DurationText,
-    /// Send this many requests per second, independently of replies
+    /// Open load: requests per second, independent of replies
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
-    /// Ramp the rate from A to B per second, then hold it: A:B or A:B:HOLD; at 0 nothing is sent
+    /// Open load: go from A to B, then hold
     #[arg(long, value_name = "A:B[:HOLD]", hide_short_help = true)]
     pub(crate) ramp: Option<Ramp>,
-    /// Step load: start at A per second and add B every TIME: A:B:TIME
+    /// Open load: start at A, add B every TIME
     #[arg(long, alias = "staircase", value_name = "A:B:TIME", hide_short_help = true)]
     pub(crate) step_load: Option<StepLoad>,
-    /// Let users arrive at a rate, each with a connection of its own: RATE, or A:B[:HOLD] as in --ramp
-    #[arg(long, value_name = "RATE|RAMP", hide_short_help = true)]
+    /// Users arriving per second, each with a connection
+    #[arg(
+        long,
+        value_name = "RATE|RAMP",
+        conflicts_with_all = ["in_flight", "members", "requests_per_connection", "no_keepalive"],
+        hide_short_help = true
+    )]
     pub(crate) users: Option<Users>,
-    /// Number of requests of each user
+    /// Requests per user
     #[arg(
         long,
         value_name = "N",
@@ -156,10 +150,17 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) requests_per_user: u32,
-    /// Pause between a reply and the next request, of a user or of a slot in a closed load
-    #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "step_load", "stages"], hide_short_help = true)]
+    /// Pause between a reply and the next request
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0s",
+        value_parser = time,
+        conflicts_with_all = ["rate", "ramp", "step_load", "stages"],
+        hide_short_help = true
+    )]
     pub(crate) think: DurationText,
-    /// Maximum number of users at the same time; further ones are dropped
+    /// Maximum users present; others are turned away
     #[arg(
         long,
         value_name = "N",
@@ -168,20 +169,10 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) max_users: u32,
-    /// Send at random times with the same mean rate, like many independent users
+    /// Random arrivals with the same mean rate
     #[arg(long, requires = "arrival", hide_short_help = true)]
     pub(crate) poisson: bool,
-    /// Requests in flight on one connection: pipelining in HTTP/1.1, streams in HTTP/2, messages on a WebSocket
-    #[arg(
-        long,
-        alias = "pipeline",
-        value_name = "N",
-        default_value_t = 1,
-        conflicts_with = "users",
-        hide_short_help = true
-    )]
-    pub(crate) in_flight: u32,
-    /// Maximum number of requests that wait for a free connection; further ones are dropped
+    /// Requests that may wait for a connection
     #[arg(
         long,
         value_name = "N",
@@ -191,25 +182,13 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) backlog: u64,
-    /// How long to wait for a reply
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: DurationText,
-    /// I/O interface of the generator
-    #[arg(long, value_enum, default_value_t = Transport::Auto, hide_short_help = true)]
-    pub(crate) transport: Transport,
-    /// CPUs for the generator threads, as in 0,2-3
-    #[arg(long, value_name = "LIST", hide_short_help = true)]
-    pub(crate) cpus: Option<CpuList>,
-    /// Seed for all random choices
-    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true)]
-    pub(crate) seed: u64,
 }
 
 /// Requests and expected replies
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestArgs {
-    /// Request method; for gRPC package.Service/method
+    /// HTTP method, or gRPC package.Service/method
     #[arg(short = 'X', long, value_name = "METHOD", default_value = "GET")]
     pub(crate) method: String,
     #[command(flatten)]
@@ -217,8 +196,7 @@ pub(crate) struct RequestArgs {
     /// Request body, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
-    /// Send a multipart form with this field, with POST: NAME=VALUE, NAME=@FILE or NAME=<FILE, each with ;type=MEDIA/TYPE and
-    /// ;filename=NAME as in curl; can be repeated
+    /// Form field as in curl: NAME=VALUE, NAME=@FILE; repeatable
     #[arg(
         short = 'F',
         long,
@@ -227,45 +205,43 @@ pub(crate) struct RequestArgs {
         hide_short_help = true
     )]
     pub(crate) form: Vec<FormField>,
-    /// Expected response body, or @FILE; any other is an unexpected reply. For gRPC the message as JSON
+    /// Expected body (gRPC: JSON), or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect: Option<String>,
-    /// Rule for a JSON reply: /POINTER (present and not null), !/POINTER (absent or null), /POINTER=VALUE, /POINTER!=VALUE or
-    /// /POINTER~REGEX; can be repeated
+    /// Rule for a JSON reply, e.g. /id=7 or /name~REGEX; repeatable
     #[arg(long, value_name = "RULE", hide_short_help = true)]
     pub(crate) expect_json: Vec<String>,
-    /// Regular expression that must match somewhere in the body
+    /// Regular expression that the body must match
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
     pub(crate) expect_body: Option<String>,
-    /// Expected statuses, as in 200,404,500-599 [default: 200-299]
+    /// Expected statuses, e.g. 200,404,500-599 [default: 200-299]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) expect_status: Option<Statuses>,
-    /// Values for the placeholder {NAME}, one per line; can be repeated
+    /// Values for {NAME}, one per line; repeatable
     #[arg(long = "feed", value_name = "NAME=FILE", hide_short_help = true)]
     pub(crate) feeds: Vec<FeedArgs>,
-    /// Table with values for placeholders: CSV with a header line, or JSON Lines (.jsonl); each request fills its {COLUMN}s from a row
+    /// Values for {COLUMN} from CSV or JSON Lines
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) data: Option<PathBuf>,
-    /// Use HTTP/2 [default for https: what the server chooses between HTTP/2 and HTTP/1.1 (ALPN), asked on a connection before the load]
+    /// Use HTTP/2 [default for https: the server's choice]
     #[arg(long, conflicts_with = "http1")]
     pub(crate) http2: bool,
     /// Use HTTP/1.1
     #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
     pub(crate) http1: bool,
-    /// Follow up to N redirects of a request to the same scheme, host and port; the time of all of them is one response time. One to
-    /// elsewhere is an unexpected reply [default: none is followed]
+    /// Follow up to N redirects to the same host
     #[arg(long, value_name = "N", conflicts_with = "grpc", hide_short_help = true, value_parser = clap::value_parser!(u8).range(1..=50))]
     pub(crate) follow: Option<u8>,
-    /// Let each connection (each of its --in-flight slots, each arriving user) keep the cookies that the server sets, and send them back
+    /// Keep the cookies of the server, per connection or user
     #[arg(long, conflicts_with_all = ["grpc", "llm"], hide_short_help = true)]
     pub(crate) cookies: bool,
-    /// Ask for bodies in gzip, br or zstd, and decode them before they are checked
+    /// Request and decode gzip, br or zstd
     #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
     pub(crate) decode: bool,
-    /// Call a gRPC method; the URL must not have a path
+    /// Call a gRPC method
     #[arg(long, requires = "method", conflicts_with_all = ["http2", "body", "form", "feeds"], hide_short_help = true, help_heading = "gRPC")]
     pub(crate) grpc: bool,
-    /// File that describes the method [default: ask the service (server reflection), with the metadata of -H]
+    /// Protocol file [default: server reflection]
     #[arg(
         long,
         value_name = "FILE",
@@ -274,7 +250,7 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) proto: Option<PathBuf>,
-    /// Folder in which the imports of --proto are looked up before the folder of the file itself; can be repeated
+    /// Folder with the imports of --proto; repeatable
     #[arg(
         long,
         value_name = "DIR",
@@ -283,7 +259,7 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) proto_path: Vec<PathBuf>,
-    /// Message to send, or @FILE: for gRPC JSON [default: the empty message]; over ws:// text [default: 16 random digits]
+    /// Message (gRPC: JSON; WebSocket: text), or @FILE
     #[arg(
         long,
         value_name = "TEXT|@FILE",
@@ -291,13 +267,14 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) message: Option<String>,
-    /// Deadline of gRPC calls, sent to the service (grpc-timeout)
+    /// gRPC deadline sent to the server
     #[arg(
         long,
         value_name = "TIME",
         requires = "grpc",
         hide_short_help = true,
-        help_heading = "gRPC"
+        help_heading = "gRPC",
+        value_parser = time
     )]
     pub(crate) deadline: Option<DurationText>,
     #[command(flatten)]
@@ -314,42 +291,11 @@ pub(crate) struct RequestArgs {
     pub(crate) tls: TlsArgs,
 }
 
-/// The value of `--transport`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Transport {
-    /// `io_uring` if the kernel allows it and no thread has more than 8,192 connections, else epoll
-    Auto,
-    /// epoll
-    Epoll,
-    /// `io_uring`; an error if it is not available
-    IoUring,
-}
-
-impl From<Transport> for TransportChoice {
-    fn from(typed: Transport) -> Self {
-        match typed {
-            Transport::Auto => Self::Auto,
-            Transport::Epoll => Self::Epoll,
-            Transport::IoUring => Self::IoUring,
-        }
-    }
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    Rate::per_second(per_second(text)?).map_err(|error| error.to_string())
-}
-
 /// A rate of a load that changes; at 0, nothing is sent.
 fn rate_level(text: &str) -> Result<RateLevel, String> {
     per_second(text)?
         .try_into()
         .map_err(|error: RateLevelError| error.to_string())
-}
-
-fn per_second(text: &str) -> Result<f64, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number of events per second"))
 }
 
 /// A rate that changes from one value to another and is then held.
@@ -455,10 +401,10 @@ impl std::str::FromStr for FeedArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Result")]
 pub(crate) struct SaveArgs {
-    /// Save the result under this name, for `prony compare NAME NAME`; further loads under the name are repetitions
+    /// Save the result under this name
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) save: Option<String>,
-    /// File in which --save stores results [default: .prony/store.db in the project]
+    /// File that stores runs [default: that of the project, else ~/.local/share/prony/store.db]
     #[arg(long, value_name = "FILE", env = "PRONY_STORE", hide_short_help = true)]
     store: Option<PathBuf>,
 }
@@ -466,12 +412,21 @@ pub(crate) struct SaveArgs {
 impl SaveArgs {
     /// The name of the result and the store for it; `None` without `--save`.
     pub(crate) fn wanted(&self) -> anyhow::Result<Option<(&str, Store)>> {
-        let Some(name) = &self.save else {
-            return Ok(None);
-        };
-        let store = StoreArgs {
+        match &self.save {
+            Some(name) => Ok(Some((name, self.store().open()?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The file with the result, if neither the user nor a project named it.
+    pub(crate) fn user_store(&self) -> Option<PathBuf> {
+        let store = self.store();
+        store.path().ok().filter(|_| store.is_of_user())
+    }
+
+    fn store(&self) -> StoreArgs {
+        StoreArgs {
             store: self.store.clone(),
-        };
-        Ok(Some((name, store.open()?)))
+        }
     }
 }

@@ -1,17 +1,18 @@
-//! Options for the number and timing of requests and connections.
+//! Options for when requests are sent: connections, stages, and the number of requests.
 
 use super::rate_level;
-use prony_load::{ArrivalStage, DurationText, Growth, Http2Offer};
+use crate::option_values::time;
+use prony_load::{ArrivalStage, DurationText, Growth};
 use std::time::Duration;
 
-/// Ends after a number of requests, and rates in stages
+/// Number of requests, and rates in stages
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {
-    /// Stop after this many requests instead of after a time
+    /// Stop after this many requests
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["duration", "stages", "users"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Offer several rates one after the other, each for a time, as in 10s:100,30s:500; at 0 nothing is sent; replaces --duration
+    /// Open load: rates in sequence, e.g. 10s:100,30s:500
     #[arg(
         long,
         value_name = "TIME:PER_S,…",
@@ -20,34 +21,12 @@ pub(crate) struct ScheduleArgs {
         hide_short_help = true
     )]
     pub(crate) stages: Vec<StageToml>,
-    /// Close each connection after this many requests, and open a new one
-    #[arg(long, value_name = "N", conflicts_with = "users", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) requests_per_connection: Option<u32>,
-    /// Use a new connection for each request (`Connection: close`)
-    #[arg(long, conflicts_with_all = ["requests_per_connection", "users"], hide_short_help = true)]
-    pub(crate) no_keepalive: bool,
-    /// Count a request that was lost on an idle connection as an error, instead of sending it again (GET, HEAD and OPTIONS)
-    #[arg(long, hide_short_help = true)]
-    pub(crate) no_retry: bool,
 }
 
 /// Limit of a measurement that ends after a number of requests, ns: a year.
 const LONGEST: u64 = 365 * 24 * 3_600 * 1_000_000_000;
 
 impl ScheduleArgs {
-    pub(crate) fn limits(&self) -> prony_load::Limits {
-        prony_load::Limits {
-            requests: self.requests,
-            requests_per_connection: self.requests_per_connection.or(self.no_keepalive.then_some(1)),
-            connection_age_ns: None,
-            longest_message: None,
-            no_retry: self.no_retry,
-            redirects: 0,
-            cookies: false,
-            http2: Http2Offer::default(),
-        }
-    }
-
     /// How long to measure if nothing else ends the load first; `duration` is the value of `--duration`, or its default.
     pub(crate) fn measurement_ns(&self, duration: DurationText) -> u64 {
         if self.requests.is_some() {
@@ -80,7 +59,7 @@ impl std::str::FromStr for StageToml {
 }
 
 pub(super) fn some_time(text: &str) -> Result<DurationText, String> {
-    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
+    let time = time(text)?;
     if time.0 == Duration::ZERO {
         return Err("the time must not be 0".to_owned());
     }
@@ -100,8 +79,9 @@ impl std::str::FromStr for Connections {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
-            text.parse::<u32>()
-                .map_err(|_| format!("`{text}` is not a number of connections"))
+            text.parse::<u32>().map_err(|_| {
+                format!("invalid connection count `{text}` → Example: 64, or 10:200:30s to grow.")
+            })
         };
         let parts: Vec<&str> = text.split(':').collect();
         match parts.as_slice() {
@@ -120,44 +100,9 @@ impl std::str::FromStr for Connections {
                     growth: Some(Growth { from, over_ns }),
                 })
             }
-            _ => Err("write it as N, or as A:B:TIME for a growing number, as in 10:200:30s".to_owned()),
-        }
-    }
-}
-
-/// `4`, or `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Threads {
-    Auto,
-    Number(u32),
-}
-
-/// The fewest connections that `auto` gives a thread.
-const WORTH_A_THREAD: u32 = 8;
-
-impl Threads {
-    /// The number of threads. `auto` is one for each usable CPU, but no more than have enough connections to be busy.
-    pub(crate) fn number(self, cpus: Option<usize>, connections: u32) -> u32 {
-        let usable = || std::thread::available_parallelism().map_or(1, usize::from);
-        match self {
-            Self::Number(number) => number,
-            Self::Auto => (cpus.unwrap_or_else(usable) as u32)
-                .min(connections / WORTH_A_THREAD)
-                .max(1),
-        }
-    }
-}
-
-impl std::str::FromStr for Threads {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            _ => text
-                .parse()
-                .map(Self::Number)
-                .map_err(|_| format!("`{text}` is neither a number of threads nor auto")),
+            _ => Err(format!(
+                "invalid connection count `{text}` → Example: 64, or 10:200:30s to grow."
+            )),
         }
     }
 }
@@ -199,14 +144,5 @@ mod tests {
         for wrong in ["", "100", "0s:100", "10s:-1", "10s:x", "x:100"] {
             assert!(wrong.parse::<StageToml>().is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn threads_are_as_many_as_cpus_with_connections_for_each() {
-        assert_eq!(Threads::Auto.number(Some(4), 64), 4);
-        assert_eq!(Threads::Auto.number(Some(4), 17), 2);
-        assert_eq!(Threads::Auto.number(Some(4), 1), 1);
-        assert_eq!(Threads::Number(3).number(Some(1), 1), 3);
-        assert!("many".parse::<Threads>().is_err());
     }
 }

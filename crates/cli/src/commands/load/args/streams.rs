@@ -9,22 +9,22 @@ use prony_load::events::{EventRule, Events, LONGEST_EVENT};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamArgs {
-    /// Expect a stream (text/event-stream, application/x-ndjson or jsonl, gRPC) that is complete after N events
+    /// End streams successfully after this many events
     #[arg(long, value_name = "N", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) events: Option<u32>,
-    /// Expect a stream that is complete after this time; --timeout limits the silence between its events
+    /// End streams successfully after this time
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = some_time)]
     pub(crate) for_time: Option<DurationText>,
     // `help` instead of a doc comment, in which `json:/…` would be read as a link.
     #[arg(
         long,
-        help = "Expect a stream with such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; can be repeated",
+        help = "Event that each stream must contain, e.g. event:NAME; repeatable",
         value_name = "RULE",
         conflicts_with_all = ["grpc", "decode", "expect"],
         hide_short_help = true
     )]
     pub(crate) expect_event: Vec<EventRule>,
-    /// Maximum size of an event, or of a gRPC or WebSocket message, such as 64KiB [default: 1MiB]; a longer one is an unexpected reply
+    /// Maximum event or message size [default: 1MiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) longest_event: Option<u64>,
 }
@@ -68,7 +68,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     bytes
         .filter(|&bytes| (1..=1 << 30).contains(&bytes))
         .ok_or_else(|| {
-            format!("`{text}` is not a size from 1 byte to 1024MiB: write it as 1000, 64KiB or 16MiB")
+            format!("`{text}` is not a size from 1 byte to 1024MiB → Write it as 1000, 64KiB or 16MiB.")
         })
 }
 
@@ -76,17 +76,16 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "WebSocket")]
 pub(crate) struct WebSocketArgs {
-    /// Send binary messages of this size over ws://, as in 1KiB, each with a unique end, instead of --message
+    /// Send binary WebSocket messages of this size
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["grpc", "message"], hide_short_help = true, value_parser = size)]
     pub(crate) message_size: Option<u64>,
-    /// Send --message as binary, not as text
+    /// Send --message as binary
     #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
     pub(crate) binary: bool,
-    /// Divide the connections into rooms of N members: each message must reach all members of its room. {room} in the URL is the
-    /// number of the room
-    #[arg(long, value_name = "N", conflicts_with_all = ["grpc", "users"], hide_short_help = true, value_parser = value_parser!(u32).range(1..))]
+    /// Connections per broadcast room; {room} in the URL is its number
+    #[arg(long, value_name = "N", conflicts_with = "grpc", hide_short_help = true, value_parser = value_parser!(u32).range(1..))]
     pub(crate) members: Option<u32>,
-    /// Number of rooms, instead of a number of connections
+    /// Number of rooms
     #[arg(long, value_name = "N", requires = "members", conflicts_with = "connections", hide_short_help = true, value_parser = value_parser!(u32).range(1..))]
     pub(crate) rooms: Option<u32>,
 }
@@ -95,11 +94,10 @@ pub(crate) struct WebSocketArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "gRPC")]
 pub(crate) struct CallArgs {
-    /// Number of messages in each call of a method that takes a stream [default: 1]; each is --message with the next values of its
-    /// placeholders
+    /// Messages per client-streaming call [default: 1]
     #[arg(long, value_name = "N", requires = "grpc", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) messages: Option<u32>,
-    /// For a method that streams both ways: limit of messages of a call that wait for their replies [default: none]
+    /// Messages that may await replies in a call
     #[arg(long, value_name = "N", requires = "messages", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) unanswered: Option<u32>,
 }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 /// Certificates that TLS connections trust: the same options for every command that takes a URL
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// Accept any certificate
+    /// Accept any server certificate
     #[arg(long, conflicts_with = "cacert", help_heading = "TLS")]
     pub(crate) insecure: bool,
-    /// Trust the certificates in this PEM file instead of the machine's own: authorities, or the server's own certificate
+    /// Trust only these PEM certificates
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS")]
     pub(crate) cacert: Option<PathBuf>,
 }
@@ -32,19 +32,19 @@ impl TrustArgs {
 pub(crate) struct TlsArgs {
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
-    /// Client certificate in PEM, for services that ask for one
+    /// Client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "key", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
-    /// The key of --cert, in PEM
+    /// Key of --cert (PEM)
     #[arg(long, value_name = "FILE", requires = "cert", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
-    /// Server name to send and to look for in the certificate, instead of the URL's
+    /// TLS server name
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) sni: Option<String>,
-    /// Use only this version
+    /// Only this TLS version
     #[arg(long, value_name = "VERSION", value_enum, hide_short_help = true)]
     pub(crate) tls: Option<Version>,
-    /// Do a full handshake on each connection, instead of resuming an earlier session
+    /// Always make a full TLS handshake
     #[arg(long, hide_short_help = true)]
     pub(crate) no_resumption: bool,
 }

@@ -11,8 +11,9 @@ impl std::str::FromStr for Statuses {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not a list of statuses from 100 to 599: write it as 200,404 or 200-299");
+        let wrong = || {
+            format!("`{text}` is not a list of statuses from 100 to 599 → Write it as 200,404 or 200-299.")
+        };
         let mut all = Vec::new();
         for part in text.split(',') {
             all.extend(range(part.trim()).ok_or_else(wrong)?);
@@ -37,7 +38,7 @@ impl std::str::FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a list of CPUs: write it as 0,2-3");
+        let wrong = || format!("`{text}` is not a list of CPUs → Write it as 0,2-3.");
         let mut cpus = Vec::new();
         for part in text.split(',') {
             let (low, high) = part.split_once('-').unwrap_or((part, part));

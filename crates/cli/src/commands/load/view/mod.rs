@@ -3,6 +3,7 @@
 pub(super) mod result;
 
 use crate::colour::{self, Paint, RED};
+use crate::output::plain_letters;
 use crate::text::{duration, sparkline};
 use prony_load::{Job, WarmUp};
 use prony_records::{Event, Interval, Phase};
@@ -39,7 +40,7 @@ impl View {
         };
         Self {
             terminal: std::io::stderr().is_terminal(),
-            colour: colour::is_allowed(),
+            colour: colour::is_wanted(&std::io::stderr()),
             total_s: (job.limits.requests.is_none())
                 .then(|| warm_up.saturating_add(job.phases.measurement_ns) as f64 / 1e9),
             recent: Vec::with_capacity(BARS),
@@ -78,7 +79,8 @@ impl View {
             let alarming = self.errors > 0 && self.colour;
             let line = line(&self.texts(phase, interval), &self.recent, width, alarming);
             // A lost terminal is no reason to stop measuring.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
+            let stream = std::io::stderr();
+            let _ = write!(&stream, "\r\x1b[2K{}", plain_letters(&line, &stream));
             self.written = true;
         } else if end_s - self.last_s >= SELDOM_S {
             self.last_s = end_s;

@@ -6,7 +6,8 @@ use super::template::PlaceholderTable;
 use prony_load::events::LONGEST_EVENT;
 use prony_load::secrets::mask_path;
 use prony_load::{
-    Body, BodyRule, Expectation, GeneratedBody, Operation, Parameter, Part, Request, Source, Template,
+    Body, BodyRule, Expectation, GeneratedBody, Job, Operation, Parameter, Part, Protocol, Request, Source,
+    Template,
 };
 
 /// Number of digits in the default message.
@@ -66,6 +67,24 @@ pub(super) fn longest(args: &RequestArgs, operation: &Operation, parameters: &[P
     args.stream
         .longest_event
         .unwrap_or_else(|| LONGEST_EVENT.max(sent as u64))
+}
+
+/// The size of the messages of a job; `None` without a WebSocket, or if it varies.
+pub(super) fn message_bytes(job: &Job) -> Option<u64> {
+    let length = |part: &Part| match part {
+        Part::Literal(bytes) => Some(bytes.as_slice().len()),
+        Part::Value(index) => match job.workload.parameters[*index].source {
+            Source::Hex { digits } => Some(usize::from(digits)),
+            _ => None,
+        },
+        Part::Formula(_) | Part::BodyBytes(_) | Part::BodySha256(_) => None,
+    };
+    match &job.workload.operations.first()?.request.body {
+        Body::Bytes(Template(parts)) if job.protocol == Protocol::WebSocket => {
+            Some(parts.iter().map(length).sum::<Option<usize>>()? as u64)
+        }
+        _ => None,
+    }
 }
 
 fn longest_value(source: &Source) -> usize {

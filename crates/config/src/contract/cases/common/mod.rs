@@ -42,6 +42,11 @@ const HEADERS: usize = 100;
 /// `UNIMPLEMENTED` of gRPC.
 const UNIMPLEMENTED: u32 = 12;
 
+/// Whether this is the name of a case that every contract has.
+pub fn is_common_case(name: &str) -> bool {
+    COMMON.contains(&name) || name == MANY
+}
+
 impl Contract {
     pub(super) fn verify_skipped(&self) -> Result<(), ConfigError> {
         let all = || COMMON.into_iter().chain([MANY]);

@@ -53,7 +53,7 @@ fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
 /// The received status, if the status was wrong.
 fn status(wrong: &UnexpectedReply) -> Option<&str> {
     let of_status = matches!(wrong.what.as_str(), "status" | "grpc-status");
-    wrong.got.split(' ').next().filter(|_| of_status)
+    wrong.got.split([' ', ',']).next().filter(|_| of_status)
 }
 
 /// How often an error occurred. A sample gives the exact number only if nothing else went wrong.
@@ -100,10 +100,28 @@ fn describe(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> Strin
         Some((low, high)) if wrong.what == "status" => format!("{low}–{high}"),
         _ => wrong.expected.clone(),
     };
-    one_line(&format!(
-        "{}, {times}: expected {} {expected}, got {}",
-        wrong.operation, wrong.what, wrong.got
-    ))
+    let got = one_line(&wrong.got);
+    let got = if status(wrong).is_some() {
+        shortened(&got)
+    } else {
+        got
+    };
+    format!(
+        "{}, {times}: expected {} {}, got {got}",
+        one_line(&wrong.operation),
+        one_line(&wrong.what),
+        one_line(&expected)
+    )
+}
+
+/// The start of a reply with a wrong status: its body is a page of the server, of which two lines are enough.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 160;
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(LONGEST - 1).collect();
+    format!("{}…", start.trim_end_matches(['…', '\\']))
 }
 
 /// Escapes control characters, which a terminal would interpret.

@@ -89,7 +89,7 @@ impl LoadResult<'_> {
             }
             _ => match kind::load(recording) {
                 Some(Load::Users { arrival, .. }) => match arrival.profile {
-                    Profile::Constant { rate } => format!("{} users/s", number(rate.as_per_second())),
+                    Profile::Constant { rate } => format!("{} users/s", kind::offered(rate.as_per_second())),
                     _ => format!("{} replies/s", number(recording.goodput_per_s)),
                 },
                 _ => format!("{} {}/s", number(recording.goodput_per_s), kind::reply(recording)),
@@ -118,12 +118,12 @@ impl LoadResult<'_> {
             _ => {
                 parts.extend(named_percentile(
                     "visit",
-                    recording.sequence_time_ns.filter(|_| kind::is_users(recording)),
-                    recording.due(),
+                    recording.users.and_then(|users| users.visit_ns),
+                    recording.users.map_or(0, |users| users.served),
                 ));
                 let percentile = percentile(recording);
                 if let (Some(stage), Some(percentile)) = (recording.stages.last(), &percentile) {
-                    return format!("{percentile} at {}/s", number(stage.offered_per_s));
+                    return format!("{percentile} at {}/s", kind::offered(stage.offered_per_s));
                 }
                 parts.extend(percentile);
             }

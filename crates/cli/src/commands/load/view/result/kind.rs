@@ -1,17 +1,13 @@
 //! The differences between kinds of loads: their description, the unit that is counted, and their times.
 
-use crate::text::duration;
-use crate::text::{self, plural};
+use super::rows::size;
+use crate::text::{self, duration, plural};
 use prony_load::{Load, Profile, Protocol};
 use prony_records::{Latency, Messages, Recording, ResponseTimes, count};
 use prony_runner::number;
 
 pub(super) fn load(recording: &Recording) -> Option<Load> {
     serde_json::from_value(recording.load.clone()).ok()
-}
-
-pub(super) fn is_users(recording: &Recording) -> bool {
-    recording.load["kind"] == "users"
 }
 
 /// The unit of replies.
@@ -36,15 +32,15 @@ fn protocol(recording: &Recording) -> &'static str {
     known.map_or("unknown protocol", Protocol::title)
 }
 
-/// Two lines: the target of the requests, and how they arrived.
-pub(super) fn describe(recording: &Recording, columns: usize) -> String {
+/// Two lines: the target of the requests, and how they arrived. `message_bytes` is the size of a sent message, if it is known.
+pub(super) fn describe(recording: &Recording, message_bytes: Option<u64>, columns: usize) -> String {
     let mut target = format!("{}, {}", recording.target, protocol(recording));
     if let Some(proxy) = &recording.proxy {
         target = format!("{target}, through the proxy {proxy}");
     }
     let generator = &recording.generator;
     let mut parts = match load(recording) {
-        Some(load) => arrivals(&load, recording),
+        Some(load) => arrivals(&load, recording, message_bytes),
         None => vec!["unknown load".to_owned()],
     };
     parts.push(format!("{:.1} s", recording.duration_s));
@@ -55,12 +51,13 @@ pub(super) fn describe(recording: &Recording, columns: usize) -> String {
     ));
     format!(
         "  {}\n  {}",
-        text::wrapped(&target, columns, 2, 4),
-        text::wrapped(&parts.join(", "), columns, 2, 4)
+        text::clauses(&target, columns, 2, 4),
+        text::clauses(&parts.join(", "), columns, 2, 4)
     )
 }
 
-fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
+fn arrivals(load: &Load, recording: &Recording, message_bytes: Option<u64>) -> Vec<String> {
+    let held = |connections, in_flight| held((connections, in_flight), recording, message_bytes);
     match load {
         Load::Closed {
             connections,
@@ -69,10 +66,7 @@ fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
             growth,
             ..
         } => {
-            let mut parts = vec![
-                "closed load".to_owned(),
-                held((*connections, *in_flight), recording),
-            ];
+            let mut parts = vec!["closed load".to_owned(), held(*connections, *in_flight)];
             parts.extend(growth.map(|growth| {
                 format!(
                     "growing from {} within {}",
@@ -91,7 +85,7 @@ fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
             in_flight,
             ..
         } => {
-            let connections = held((*connections, *in_flight), recording);
+            let connections = held(*connections, *in_flight);
             match &arrival.profile {
                 Profile::Stages { stages } => {
                     let stages = plural(stages.len() as u64, "stage");
@@ -120,10 +114,19 @@ fn arrivals(load: &Load, recording: &Recording) -> Vec<String> {
     }
 }
 
+/// A rate that the user chose: with all of its digits.
+pub(super) fn offered(per_second: f64) -> String {
+    if per_second.fract() == 0.0 && per_second < 1e12 {
+        count(per_second as u64)
+    } else {
+        number(per_second)
+    }
+}
+
 fn rates(profile: &Profile) -> String {
-    let shown = |rate: prony_load::RateLevel| number(rate.as_per_second());
+    let shown = |rate: prony_load::RateLevel| offered(rate.as_per_second());
     match profile {
-        Profile::Constant { rate } => format!("{}/s", number(rate.as_per_second())),
+        Profile::Constant { rate } => format!("{}/s", offered(rate.as_per_second())),
         Profile::Ramp { from, to, over_ns } => {
             format!(
                 "{} to {}/s within {}",
@@ -136,7 +139,7 @@ fn rates(profile: &Profile) -> String {
             format!(
                 "from {}/s, {} more every {}",
                 shown(*from),
-                number(step.as_per_second()),
+                offered(step.as_per_second()),
                 duration(*every_ns)
             )
         }
@@ -145,16 +148,18 @@ fn rates(profile: &Profile) -> String {
 }
 
 /// Connections, and how many requests are in flight on each.
-fn held((connections, in_flight): (u32, u32), recording: &Recording) -> String {
+fn held((connections, in_flight): (u32, u32), recording: &Recording, message_bytes: Option<u64>) -> String {
     let connections = plural(u64::from(connections), "connection");
     let what = match recording.protocol.as_str() {
         "http2" | "grpc" => "stream",
         "websocket" => "message",
         _ => "request",
     };
-    match in_flight {
-        1 if what != "message" => connections,
-        _ => format!("{connections} × {}", plural(u64::from(in_flight), what)),
+    let messages = || plural(u64::from(in_flight), what);
+    match (in_flight, what, message_bytes) {
+        (_, "message", Some(bytes)) => format!("{connections} × {} of {}", messages(), size(bytes as f64)),
+        (1, "stream" | "request", _) => connections,
+        _ => format!("{connections} × {}", messages()),
     }
 }
 
@@ -190,14 +195,15 @@ pub(super) fn times(
         _ => {
             let first_byte = recording.first_byte_ns;
             let alone = first_byte.filter(|first| Some(*first) != recording.service_time_ns);
-            let sequence = if is_users(recording) { "visit" } else { "sequence" };
+            let visit = recording.users.and_then(|users| users.visit_ns);
             vec![
                 ("response", response),
                 ("valid", valid(recording)),
                 ("service", of(service(recording))),
                 ("send lag", lag),
                 ("first byte", of(alone)),
-                (sequence, of(recording.sequence_time_ns)),
+                ("visit", of(visit)),
+                ("sequence", of(recording.sequence_time_ns)),
                 (
                     "delivery",
                     of(messages.and_then(|messages| messages.rooms?.delivery_ns)),

@@ -70,6 +70,8 @@ pub(in super::super) struct LoadResult<'a> {
     recording: &'a Recording,
     objective: Vec<ConditionResult>,
     word: LoadVerdict,
+    /// Size of a sent WebSocket message, if it is known.
+    message_bytes: Option<u64>,
     /// When it was certain that the objective is missed, if that ended the load, s.
     decided_s: Option<f64>,
 }
@@ -97,7 +99,16 @@ impl<'a> LoadResult<'a> {
             recording,
             objective,
             word,
+            message_bytes: None,
             decided_s,
+        }
+    }
+
+    /// The same result of a load that sends messages of this size.
+    pub(in super::super) fn of_messages(self, message_bytes: Option<u64>) -> Self {
+        Self {
+            message_bytes,
+            ..self
         }
     }
 
@@ -115,7 +126,7 @@ impl<'a> LoadResult<'a> {
     pub(in super::super) fn text(&self, columns: usize) -> String {
         let mut parts = vec![
             text::headline(&self.headline(), columns),
-            kind::describe(self.recording, columns),
+            kind::describe(self.recording, self.message_bytes, columns),
         ];
         if self.has_result() {
             parts.extend(stages::table(self.recording, columns));

@@ -151,9 +151,14 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
         }
     };
     lines.extend(offered_and_sent(recording, columns));
-    if kind::is_users(recording) {
-        let present = format!("up to {} at once", count(recording.connections.established));
-        lines.insert(0, row("users", &present, "", columns));
+    if let Some(users) = recording.users {
+        let text = format!(
+            "{} served, {} turned away, at most {} present",
+            count(users.served),
+            count(users.turned_away),
+            count(recording.connections.established)
+        );
+        lines.insert(0, row("users", &count(users.arrived), &text, columns));
     }
     if let Some(rate) = recording.sequences_per_s {
         lines.push(row(
@@ -329,7 +334,7 @@ fn per_second(bytes: u64, seconds: f64) -> String {
 }
 
 /// Bytes with a unit: `7.60 MiB`.
-fn size(bytes: f64) -> String {
+pub(super) fn size(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes;
     let mut unit = 0;

@@ -1,5 +1,6 @@
 //! A table of the stages of an open load.
 
+use super::kind;
 use super::times::{in_unit, unit_of};
 use prony_records::{Quantile, Recording, StageRecording};
 use prony_runner::{number, percent_down};
@@ -71,7 +72,7 @@ fn of_stages(stages: &[StageRecording]) -> Vec<Column> {
                 second(stage.start_s + stage.length_s)
             )
         }),
-        column("offered/s", 12, 0, &|stage| number(stage.offered_per_s)),
+        column("offered/s", 12, 0, &|stage| kind::offered(stage.offered_per_s)),
         column("valid/s", 10, 0, &|stage| {
             number(stage.valid as f64 / stage.length_s.max(1e-9))
         }),

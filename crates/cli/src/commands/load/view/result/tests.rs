@@ -85,7 +85,10 @@ fn open(rate: f64) -> Value {
 /// The texts for every width, one below the other.
 fn shown(recording: &Recording, objective: Option<&str>) -> String {
     let objective = objective.map(|text| text.parse().expect("an objective"));
-    let result = LoadResult::new(recording, objective.as_ref(), None);
+    at_all_widths(&LoadResult::new(recording, objective.as_ref(), None))
+}
+
+fn at_all_widths(result: &LoadResult<'_>) -> String {
     let at = |columns: usize| {
         let text = result.text(columns);
         for line in text.lines() {
@@ -123,7 +126,7 @@ fn an_open_load_that_misses_an_objective() {
 #[test]
 fn nothing_but_404() {
     let wrong = json!({ "operation": "GET /nothere", "what": "status", "expected": "200 to 299",
-        "got": "404 with the body `<html>\\r\\n<head><title>404 Not Found</title></head>\\r\\n<body>\\r\\n<center>`" });
+        "got": "404, text/html, 153 bytes: <html>\\r\\n<head><title>404 Not Found</title></head>\\r\\n<body>\\r\\n<center>…" });
     let recording = recording(
         json!({ "status": 41_872 }),
         json!({ "target": "http://127.0.0.1:8080/nothere", "status_codes": { "404": 41_872 }, "unexpected_replies": [wrong, wrong],
@@ -172,7 +175,9 @@ fn users_who_arrive() {
     let recording = recording(
         json!({ "valid": 6_000 }),
         json!({ "load": load, "duration_s": 30.0, "goodput_per_s": 200.0, "throughput_per_s": 200.0,
-                "connections": { "asked": 1000, "established": 4, "reconnects": 0 } }),
+                "connections": { "asked": 1000, "established": 4, "reconnects": 0 },
+                "users": { "arrived": 600, "served": 600, "turned_away": 0,
+                    "visit_ns": latency([30.0, 20.0, 29.0, 33.0, 40.0, 48.0, 55.0, 60.0, 61.0, 62.0]) } }),
     );
     insta::assert_snapshot!(shown(&recording, None));
 }
@@ -209,7 +214,8 @@ fn messages_of_websocket() {
         json!({ "target": "ws://127.0.0.1:8080/ws/echo", "protocol": "websocket", "status_codes": {},
                 "load": { "kind": "closed", "connections": 100, "in_flight": 8 } }),
     );
-    insta::assert_snapshot!(shown(&recording, None));
+    let result = LoadResult::new(&recording, None, None).of_messages(Some(1_024));
+    insta::assert_snapshot!(at_all_widths(&result));
 }
 
 fn answers() -> Value {

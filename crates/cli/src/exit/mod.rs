@@ -1,8 +1,9 @@
 //! Exit codes, and how errors are reported.
 
-use crate::colour;
+mod usage_error;
+
 use crate::output::{print, print_note};
-use crate::signals;
+use crate::{colour, signals, text};
 use prony_config::ConfigError;
 use prony_config::format::Diagnostics;
 use prony_generator::EngineError;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::IsTerminal as _;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// How a command ended.
@@ -124,33 +125,65 @@ pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
 
 /// Reports an invalid command line, or prints the help that it asks for.
 pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    let is_error = error.use_stderr();
-    if is_error {
-        let has_colours = std::io::stderr().is_terminal() && colour::is_allowed();
-        let text = error.render();
-        let text = if has_colours {
-            text.ansi().to_string()
-        } else {
-            text.to_string()
-        };
-        // The value of an argument may be a secret.
-        print_note(text.trim_end());
-    } else {
+    let code = error.exit_code() as u8;
+    if !error.use_stderr() {
         // A lost terminal is no reason to end differently.
-        let _ = error.print();
+        let _ = print(help_text(error, &std::io::stdout()).trim_end());
+        return ExitCode::from(code);
     }
-    if is_error && json {
-        let text = error.to_string();
-        let (text, advice) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
-        let text = text.trim_start_matches("error: ").trim();
-        tell_json(
-            2,
-            ErrorKind::Usage,
-            text,
-            Some(advice.trim()).filter(|advice| !advice.is_empty()),
-        );
+    let (text, advice) = if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        print_note(help_text(error, &std::io::stderr()).trim_end());
+        (
+            "no command or argument was given".to_owned(),
+            "See the help.".to_owned(),
+        )
+    } else {
+        let (text, advice) = usage_error::parts(error);
+        show_error(&text, Some(&advice));
+        (text, advice)
+    };
+    if json {
+        // The exit code reports the error even if printing fails.
+        let _ = print(&object(code, ErrorKind::Usage, &text, Some(&advice)).to_string());
     }
-    ExitCode::from(error.exit_code() as u8)
+    ExitCode::from(code)
+}
+
+fn help_text(error: &clap::Error, stream: &impl IsTerminal) -> String {
+    let text = error.render();
+    if colour::is_wanted(stream) {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    }
+}
+
+/// Shows what is wrong, and what to do about it after an arrow. Only a terminal gets wrapped lines: programs that read an error look
+/// for its words.
+pub(crate) fn show_error(text: &str, advice: Option<&str>) {
+    let columns = match terminal_size::terminal_size_of(std::io::stderr()) {
+        Some((width, _)) => usize::from(width.0).min(text::WIDEST),
+        None => usize::MAX,
+    };
+    let lines = format!("prony: {text}");
+    let lines = lines.split('\n').map(|line| {
+        let indent = line.len() - line.trim_start().len();
+        text::wrapped(line, columns, 0, indent + 2)
+    });
+    let mut shown = lines.collect::<Vec<_>>().join("\n");
+    if let Some(advice) = advice {
+        let advice = text::wrapped(advice, columns, 4, 4);
+        shown = format!("{shown}\n  → {advice}");
+    }
+    print_note(&shown);
+}
+
+/// The parts of an error: what is wrong, and what to do. Messages have an arrow between them.
+fn two_parts(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(" → ") {
+        Some((text, advice)) => (text, Some(advice)),
+        None => (text, None),
+    }
 }
 
 /// The object that `--json` prints if there is no result.
@@ -167,33 +200,38 @@ fn object(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) -> Value 
     json!({ "schema": SCHEMA, "exit": exit, "error": { "kind": kind, "text": text, "advice": advice } })
 }
 
-fn tell_json(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) {
-    // The exit code reports the error even if printing fails.
-    let _ = print(&object(exit, kind, text, advice).to_string());
-}
-
-/// An error with its causes, each only once: the texts of many errors contain the text of their cause.
+/// An error with its causes, each only once: the texts of many errors contain the text of their cause. Advice comes last; that of the
+/// outer error knows more about what the user wants.
 pub(crate) fn error_text(error: &anyhow::Error) -> String {
     let mut text = String::new();
+    let mut advice: Option<String> = None;
     for cause in error.chain().map(ToString::to_string) {
+        let (cause, own) = two_parts(&cause);
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
+            cause.clone_into(&mut text);
+        } else if !text.contains(cause) {
             text = format!("{text}: {cause}");
         }
+        advice = advice.or_else(|| own.map(str::to_owned));
     }
-    text
+    match advice {
+        Some(advice) => format!("{text} → {advice}"),
+        None => text,
+    }
 }
 
 /// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
     let files = files_of(error);
+    let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
+    let whole = error_text(error);
+    let (text, advice) = two_parts(&whole);
+    let advice = advice.or_else(|| engine().and_then(EngineError::advice));
     match &files {
         Some(files) => show_files(files),
-        None => eprintln!("prony: {}", error_text(error)),
+        None => show_error(text, advice),
     }
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
-    let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
     let (code, kind) = if files.is_some()
         || error.chain().any(<dyn Error>::is::<BadInput>)
         || bench().is_some_and(CommandError::is_bad_input)
@@ -201,14 +239,16 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         (2, ErrorKind::Input)
     } else if error.is::<StoppedEarly>() || bench().is_some_and(CommandError::is_interrupted) {
         (Exit::Interrupted.code(), ErrorKind::Internal)
-    } else if matches!(engine(), Some(EngineError::Unreachable { .. })) {
+    } else if matches!(
+        engine(),
+        Some(EngineError::Unreachable { .. } | EngineError::Resolve { .. })
+    ) {
         (1, ErrorKind::Connect)
     } else {
         (1, ErrorKind::Internal)
     };
     if json {
-        let advice = engine().and_then(EngineError::advice);
-        let mut all = object(code, kind, &error_text(error), advice);
+        let mut all = object(code, kind, text, advice);
         if let Some(files) = files {
             all["error"] = files_json(&files);
         }
@@ -234,6 +274,29 @@ mod tests {
         assert_eq!(error_text(&error), format!("operation `a`: {cause}"));
         let wrapped = error.context("reading");
         assert_eq!(error_text(&wrapped), format!("reading: operation `a`: {cause}"));
+    }
+
+    #[test]
+    fn advice_comes_after_all_causes() {
+        let error = anyhow::anyhow!("permission denied").context("cannot write a → Name another path.");
+        assert_eq!(
+            error_text(&error),
+            "cannot write a: permission denied → Name another path."
+        );
+        let error = anyhow::anyhow!("no run `x` → Try `prony list runs`.").context("cannot show it");
+        assert_eq!(
+            error_text(&error),
+            "cannot show it: no run `x` → Try `prony list runs`."
+        );
+    }
+
+    #[test]
+    fn advice_follows_the_last_arrow() {
+        assert_eq!(
+            two_parts("no run `a` → b → `prony list runs`"),
+            ("no run `a` → b", Some("`prony list runs`"))
+        );
+        assert_eq!(two_parts("no run `a`"), ("no run `a`", None));
     }
 
     #[test]
