@@ -77,8 +77,8 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
     let row = run(&checkout);
     assert!(row["excluded"].is_null(), "{row}");
     let text = row.to_string();
-    assert!(text.contains("it ran already"), "{text}");
-    assert!(!text.contains("its resource usage is unknown"), "{text}");
+    assert!(text.contains("Already running: "), "{text}");
+    assert!(!text.contains("For resource use set "), "{text}");
     assert!(
         row["cpu_ns_per_request"]["point"].as_f64() > Some(10_000.0),
         "{row}"
@@ -104,7 +104,7 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         row["excluded"].is_null() && row["cpu_ns_per_request"].is_null(),
         "{row}"
     );
-    assert!(row.to_string().contains("its resource usage is unknown"), "{row}");
+    assert!(row.to_string().contains("For resource use set "), "{row}");
     assert!(
         toy.is_running(),
         "prony stopped a service that it had not started"

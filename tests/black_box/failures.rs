@@ -254,7 +254,7 @@ fn a_continued_run_has_what_is_left_of_its_budget() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(attempts(&checkout, "toy-right").len(), measured, "{resumed:?}");
     let warnings = resumed.json()["warnings"].to_string();
-    assert!(warnings.contains("the time budget was spent"), "{warnings}");
+    assert!(warnings.contains("Time budget spent"), "{warnings}");
 }
 
 /// A registry that cannot be reached, and a toolchain that is missing, say nothing about the service: when they are there, the run

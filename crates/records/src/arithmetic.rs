@@ -98,7 +98,11 @@ fn occupancy_warning(accounted: f64, slots: f64) -> Option<Warning> {
         };
         let text = format!(
             "Latency is too {which}: requests, connects and pauses explain {only}{} of {} requests in flight.",
-            count(accounted.round() as u64),
+            if accounted < 10.0 {
+                format!("{accounted:.1}")
+            } else {
+                count(accounted.round() as u64)
+            },
             count(slots.round() as u64)
         );
         Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
@@ -135,7 +139,7 @@ mod tests {
     fn latency_that_omits_waiting_is_reported_with_both_values() {
         // Rails under a closed load of 512: the reported mean was 21 ms.
         let text = little(680.0, 21e6, 512.0).expect("a contradiction").text;
-        assert!(text.contains("14.3 of 512"), "{text}");
+        assert!(text.contains("explain only 14 of 512"), "{text}");
         assert_eq!(little(6_400.0, 10e6, 64.0), None);
         assert!(
             little(6_400.0, 10.6e6, 64.0).is_some(),

@@ -70,6 +70,6 @@ fn every_contradiction_in_the_published_results_carries_its_warning() {
     };
     has(WarningKind::CpuContradiction, "ruby-rails", "is 0.289 CPUs");
     has(WarningKind::CpuContradiction, "python-django", "is 0.488 CPUs");
-    has(WarningKind::LittlesLaw, "ruby-rails", "account for 4.9 of 512");
+    has(WarningKind::LittlesLaw, "ruby-rails", "explain only 4.9 of 512");
     has(WarningKind::LittlesLaw, "scala-pekko", "of 512");
 }

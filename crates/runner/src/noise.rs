@@ -134,7 +134,7 @@ mod tests {
         assert!(
             warning
                 .text
-                .starts_with("other programs used 40 % of the machine"),
+                .starts_with("Other programs used 40 % of the machine"),
             "{}",
             warning.text
         );

@@ -347,7 +347,7 @@ fn getting_slower_in_the_measurement_is_a_warning() {
         .find(|warning| warning.kind == WarningKind::SlowingDown);
     assert_eq!(
         slower.expect("warned").text,
-        "its throughput fell by 30 % within the measurement"
+        "Throughput fell by 30 % during measurement."
     );
 }
 
@@ -648,7 +648,7 @@ fn noise_is_a_share_of_the_machine() {
         .find(|warning| warning.kind == WarningKind::Repeated)
         .expect("said");
     assert!(
-        why.text.ends_with("other programs used 2.1 % of the machine"),
+        why.text.ends_with("(other programs used 2.1 % of the machine)."),
         "{}",
         why.text
     );

@@ -147,7 +147,7 @@ impl Column {
     pub(super) fn short_head(self) -> String {
         match (self.what, self.unit.symbol) {
             (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
-            (ColumnKind::Ratio, _) => "to first".to_owned(),
+            (ColumnKind::Ratio, _) => "ratio".to_owned(),
             (ColumnKind::Sustained, "") => "sustains".to_owned(),
             (ColumnKind::Sustained, symbol) => format!("sustains, {symbol}"),
             (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
@@ -192,10 +192,7 @@ fn shown_ratio(ratio: &Estimate) -> String {
     if ratio.high > ratio.low {
         estimated(ratio, Unit::NONE)
     } else {
-        format!(
-            "{}×",
-            digits(ratio.point).trim_end_matches('0').trim_end_matches('.')
-        )
+        digits(ratio.point)
     }
 }
 

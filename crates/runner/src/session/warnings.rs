@@ -203,12 +203,12 @@ mod tests {
         let hint = of(noise(0.6), &plan(2), "before the run").expect("a hint");
         assert!(is_hint(&hint));
         for part in [
-            "other programs used 60 % of this machine before the run",
+            "Other programs used 60 % of this machine before the run",
             "`prony run mine --interleaved`",
         ] {
-            assert!(hint.text.contains(part), "{}", hint.text);
+            assert!(hint.whole().contains(part), "{}", hint.whole());
         }
-        assert!(!hint.text.contains('±'), "{}", hint.text);
+        assert!(!hint.whole().contains('±'), "{}", hint.whole());
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod exclusions_tests {
             1,
             "under 64 connections it was in all rounds: {texts:?}"
         );
-        let begin = "one/current took part in 2 of 3 rounds of hello on 4 connections: ";
+        let begin = "one/current was measured in 2 of 3 rounds of hello on 4 connections: ";
         assert!(texts[0].starts_with(begin), "{texts:?}");
     }
 
@@ -335,7 +335,7 @@ mod exclusions_tests {
         assert!(
             notes_found[0]
                 .text
-                .starts_with("one/current took part in 2 of 3 rounds of hello: "),
+                .starts_with("one/current was measured in 2 of 3 rounds of hello: "),
             "{notes_found:?}"
         );
     }

@@ -182,7 +182,7 @@ fn on_its_cpus(first: i32, cpus: &Cpus, engine: &Engine) -> Option<Problem> {
     }
     Some(Problem {
         text: format!(
-            "the CPUs {cpus} are not in force in its container: {} did not set them; run as root",
+            "The CPUs {cpus} are not enforced in its container: {} did not set them. → Run as root.",
             engine.name()
         ),
     })

@@ -99,8 +99,16 @@ impl Texts {
         } else {
             whole
         };
-        let head = narrow(&head);
-        let cells: Vec<String> = group.services.iter().map(|row| column.cell(row)).collect();
+        let head = if column.is_ratio() {
+            "to first".to_owned()
+        } else {
+            narrow(&head)
+        };
+        let cell = |row: &crate::Row| match column.cell(row) {
+            first if column.is_ratio() && first == "1.00" => "1×".to_owned(),
+            other => other,
+        };
+        let cells: Vec<String> = group.services.iter().map(cell).collect();
         let shown = group
             .services
             .iter()
