@@ -21,8 +21,8 @@ Files that cannot be read are left alone, and their errors are shown. Version co
 Exit codes: 0, all files are current now; 2, a file has errors; 3 with --check, a file is not current.
 
 Examples:
-  prony upgrade-files                               every file of the project
-  prony upgrade-files --check                       only list the files that are not current
+  prony upgrade-files           every file of the project
+  prony upgrade-files --check   only list the files that are not current
   prony upgrade-files contracts/shop/contract.toml")]
 pub(crate) struct Args {
     #[command(flatten)]

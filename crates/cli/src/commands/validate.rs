@@ -14,10 +14,10 @@ use serde_json::json;
 Exit codes: 0, every file is valid; 2, at least one is not.
 
 Examples:
-  prony validate                                    every file of the project, and what they refer to
+  prony validate                   every file, and what they refer to
   prony validate contracts/shop/contract.toml
   prony validate steps.toml --kind sequence
-  prony validate --format github                    annotations, for GitHub Actions")]
+  prony validate --format github   annotations, for GitHub Actions")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: FileArgs,

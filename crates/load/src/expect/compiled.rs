@@ -283,20 +283,20 @@ impl CompiledExpectation {
 
 /// A reply whose status is wrong: `404, text/html, 153 bytes: <html>…`.
 fn received(reply: &Reply<'_>) -> String {
-    let mut text = reply.status.to_string();
+    let status = reply.status.to_string();
     if reply.body.is_empty() {
-        return text;
+        return status;
     }
     let mut headers = reply.headers.iter();
     let media_type = headers
         .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"))
-        .and_then(|(_, value)| value.split(|letter| *letter == b';').next());
-    if let Some(media_type) = media_type {
-        text += &format!(", {}", excerpt(media_type));
-    }
+        .and_then(|(_, value)| value.split(|letter| *letter == b';').next())
+        .map(excerpt);
     let size = format!("{} bytes", reply.body.len());
     let body = excerpt(reply.body);
     // The size of a long body comes first.
     let body = body.strip_suffix(&format!(" ({size})")).unwrap_or(&body);
-    format!("{text}, {size}: {body}")
+    let head = [Some(status), media_type, Some(size.clone())];
+    let head: Vec<String> = head.into_iter().flatten().collect();
+    format!("{}: {body}", head.join(", "))
 }

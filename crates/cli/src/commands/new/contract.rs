@@ -24,7 +24,7 @@ use std::time::Duration;
 Examples:
   prony new contract shop --openapi api.yaml
   prony new contract shop --openapi api.yaml --record http://127.0.0.1:8080
-  prony new contract shop --curl 'curl http://127.0.0.1:8080/items' --curl 'curl http://127.0.0.1:8080/items/7'
+  prony new contract shop --curl 'curl http://127.0.0.1:8080/items/7'
   prony new contract shop --record http://127.0.0.1:8080/items")]
 pub(crate) struct Args {
     /// Name: lower-case letters, digits and hyphens

@@ -2,11 +2,12 @@
 
 use super::Contract;
 use crate::contract::toml::OneOrMany;
+use crate::format::Spanned;
 
 impl Contract {
     /// The contract's own cases that call this operation, and others only because it needs them.
     pub fn cases_of(&self, operation: &str) -> Vec<String> {
-        let cases = self.written.case.iter().map(|case| case.get_ref());
+        let cases = self.written.case.iter().map(Spanned::get_ref);
         let calls_only_it = cases.filter(|case| {
             let OneOrMany(calls) = &case.call;
             calls.iter().all(|call| {

@@ -45,7 +45,7 @@ Examples:
   prony load http://127.0.0.1:8080/ --rate 2000 --objective 'p99<10ms,errors<1%'
   prony load 'http://127.0.0.1:8080/fib/{n:range(1,100)}' --rate 500 --poisson
   prony load http://127.0.0.1:8080/ -X POST -H @headers --body @person.json
-  prony load http://127.0.0.1:8080 --grpc -X shop.Shop/getItem --message '{\"id\": 1}'
+  prony load http://127.0.0.1:8080 --grpc -X shop.Shop/get --message '{\"id\": 1}'
   prony load http://127.0.0.1:8080/events -c 1000 --events 20
   prony load ws://127.0.0.1:8080/ws/echo -c 100 --message-size 1KiB
   prony load http://127.0.0.1:8000/v1 --llm --rate 4 --objective 'ttft<500ms'
