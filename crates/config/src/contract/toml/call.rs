@@ -22,6 +22,9 @@ pub(crate) struct OperationToml {
     #[serde(default = "yes")]
     #[schemars(extend("x-aliases" = ["common"]))]
     pub(crate) common_cases: bool,
+    /// Whether it changes nothing, so that a check may send it to a server that prony did not start. Default: `true` for GET, HEAD
+    /// and OPTIONS.
+    pub(crate) safe: Option<bool>,
     /// Operations that must be called before, because this one uses what they capture.
     #[serde(default)]
     pub(crate) needs: Vec<Spanned<String>>,
