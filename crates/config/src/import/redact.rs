@@ -38,7 +38,7 @@ impl Draft {
             .for_each(|text| *text = mask_named(&known.mask(text)).replace(MASK, MARK));
         if count > 0 {
             self.remarks.push(format!(
-                "{count} secrets of the requests were replaced by \"{MARK}\": write yours in their places before a check, and do not share the \
+                "Secrets in requests ({count}) were replaced by \"{MARK}\": write yours in their places before a check, and do not share the \
                  file with them. A contract can take the key of a [jwt] from a file or a variable, but no other secret."
             ));
         }
