@@ -21,7 +21,7 @@ struct Shop {
 }
 
 /// Starts a shop on a free port for the duration of the test, and returns its URL.
-fn shop(price: Value) -> String {
+pub(crate) fn shop(price: Value) -> String {
     let (sender, receiver) = std::sync::mpsc::channel();
     let shop = Shop {
         price,
@@ -143,7 +143,8 @@ impl Project {
     }
 }
 
-const API: &str = r##"openapi: 3.1.0
+/// The description of the shop.
+pub(crate) const API: &str = r##"openapi: 3.1.0
 info: { title: Shop }
 paths:
   /items:
