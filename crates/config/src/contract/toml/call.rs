@@ -157,7 +157,7 @@ pub(crate) struct CallToml {
     pub(crate) deadline: Option<DurationText>,
     /// The expected reply, instead of the operation's.
     pub(crate) expect: Option<Spanned<ExpectToml>>,
-    /// Values of the reply for later calls, in addition to those of the operation.
+    /// Values of the reply for later calls, instead of those of the operation; `{}` captures nothing.
     pub(crate) capture: Option<BTreeMap<String, Spanned<CaptureToml>>>,
     /// The frames of a WebSocket, instead of a single message.
     #[schemars(extend("x-aliases" = ["talk"]))]
