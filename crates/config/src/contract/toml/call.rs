@@ -24,6 +24,7 @@ pub(crate) struct OperationToml {
     pub(crate) common_cases: bool,
     /// Whether it changes nothing, so that a check may send it to a server that prony did not start. Default: `true` for GET, HEAD
     /// and OPTIONS.
+    #[serde(default, skip_serializing)]
     pub(crate) safe: Option<bool>,
     /// Operations that must be called before, because this one uses what they capture.
     #[serde(default)]
