@@ -150,8 +150,8 @@ impl Rewrite<'_> {
             ("reserved", _) => self.has_names(place + 1, end),
             ("package" | "extensions" | "rpc", _) => false,
             (first, Some(Scope::Message)) => {
-                let has_label = matches!(first, "repeated" | "optional" | "required");
-                if !has_label && !(first == "map" && self.word(place + 1) == "<") {
+                let is_map = first == "map" && self.word(place + 1) == "<";
+                if !is_map && !matches!(first, "repeated" | "optional" | "required") {
                     let at = self.tokens[place].at;
                     self.edits.push((at..at, "optional ".to_owned()));
                 }
