@@ -46,12 +46,9 @@ pub(crate) fn shop(price: Value) -> String {
 /// Handles every request, since axum's own router does not decode the path.
 async fn answer(State(shop): State<Shop>, method: Method, uri: Uri, body: String) -> Response {
     let price = &shop.price;
-    let query = uri
-        .query()
-        .unwrap_or_default()
-        .replace("%20", " ")
-        .replace("%26", "&");
-    let kind = query.strip_prefix("kind=").unwrap_or_default();
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    let kind = pairs.find_map(|pair| pair.strip_prefix("kind=")).map(decoded);
+    let kind = kind.unwrap_or_default();
     match (method.as_str(), decoded(uri.path()).as_str()) {
         ("GET" | "HEAD", "/items") => {
             Json(json!({ "kind": kind, "items": [{ "id": 1, "name": "{a} cup", "price": price }] }))
