@@ -90,9 +90,14 @@ impl fmt::Display for Failure {
 }
 
 impl CheckReport {
-    /// Whether every case passed.
+    /// Whether every case passed. If everything was skipped, nothing was shown.
     pub fn passed(&self) -> bool {
-        self.cases.iter().all(CaseReport::passed)
+        !self.is_all_skipped() && self.cases.iter().all(CaseReport::passed)
+    }
+
+    /// Whether no request could be sent.
+    pub const fn is_all_skipped(&self) -> bool {
+        self.cases.is_empty() && !self.skipped.is_empty()
     }
 
     /// The first failure with its case, as one line of text.
@@ -113,6 +118,7 @@ impl CheckReport {
             cases: self.cases.iter().map(|case| case.name.clone()).collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
+            skipped: self.skipped.clone(),
             unavailable: None,
         }
     }

@@ -52,6 +52,7 @@ impl Row {
             cases: Vec::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         };
         match &self.outcome {

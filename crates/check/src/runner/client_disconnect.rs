@@ -229,6 +229,7 @@ mod tests {
             },
             expect: Expectation::default(),
             script: Vec::new(),
+            is_safe: true,
             within: None,
             until: None,
         };

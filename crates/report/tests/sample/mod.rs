@@ -176,6 +176,7 @@ fn checks() -> CheckMatrix {
             cases: vec!["hello".to_owned(), "unknown path".to_owned()],
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         }
     };

@@ -130,6 +130,7 @@ mod tests {
                 })
                 .collect(),
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         }
     }
