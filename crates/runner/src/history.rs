@@ -280,12 +280,16 @@ impl<'a> History<'a> {
         };
         let still = self.disturbance(&attempt.record);
         if let Ok(measurement) = &mut attempt.record.result {
-            let text = format!("the trial was repeated because the first one was disturbed: {reason}");
+            let text = format!("Repeated: the first trial was disturbed ({reason}).");
             measurement
                 .warnings
                 .push(Warning::new(WarningKind::Repeated, text));
-            let noise =
-                still.map(|still| Warning::new(WarningKind::Noise, format!("so was the second: {still}")));
+            let noise = still.map(|still| {
+                Warning::new(
+                    WarningKind::Noise,
+                    format!("The repeat was disturbed as well: {still}."),
+                )
+            });
             measurement.warnings.extend(noise);
         }
     }
