@@ -11,6 +11,7 @@
 
 mod badge;
 mod changes;
+mod earlier;
 mod feed;
 mod history;
 mod html;

@@ -1,11 +1,11 @@
 //! A run for a site. It is read from the JSON of its report: a stored run and an exported one are then the same.
 
-use super::{SiteFile, paths};
+use super::{SiteFile, earlier, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{is_shown_for_all, ranks};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
-use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
+use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
     Group, Metric, Mismatch, Quantity, RunConditions, ServiceSummary, Summary, mismatches,
 };
@@ -43,25 +43,25 @@ pub(super) struct Ranking {
 
 /// The parts of the JSON that are read.
 #[derive(Deserialize)]
-struct ReportJson {
+pub(super) struct ReportJson {
     run: String,
     suite: String,
     started_at: String,
     ended_at: Option<String>,
     environment: Environment,
     #[serde(default)]
-    services: Vec<ServiceInfo>,
-    groups: Vec<ExportedGroup>,
+    pub(super) services: Vec<ServiceInfo>,
+    pub(super) groups: Vec<ExportedGroup>,
     #[serde(default)]
     warnings: Vec<Warning>,
 }
 
 #[derive(Deserialize)]
-struct ExportedGroup {
+pub(super) struct ExportedGroup {
     load_text: String,
-    finding: String,
+    pub(super) finding: String,
     #[serde(flatten)]
-    group: Group,
+    pub(super) group: Group,
 }
 
 impl SiteRun {
@@ -77,10 +77,14 @@ impl SiteRun {
                 read: SCHEMA,
             });
         }
-        bring_up_to_date(&mut report);
+        let is_old = version.as_u64() < Some(u64::from(SCHEMA));
+        earlier::bring_up_to_date(&mut report);
         let title = report["plan"]["title"].as_str().map(str::to_owned);
         let fingerprints = RunRecord::fingerprints_in(&report["plan"]).unwrap_or_default();
-        let exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
+        let mut exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
+        if is_old {
+            earlier::renew_rankings(&mut report, &mut exported);
+        }
         let page = page(report, &exported)?;
         let mut boards = Vec::new();
         for told in exported.groups {
@@ -252,23 +256,4 @@ fn page(mut report: Value, exported: &ReportJson) -> Result<SiteFile, ReportErro
         path: paths::run_page(&exported.run),
         text: page_of(&drawn(report, pairs))?,
     })
-}
-
-/// Converts the format of earlier versions: renamed keys, and ranks as one range.
-fn bring_up_to_date(report: &mut Value) {
-    upgrade(report);
-    let rows = list(report, "groups")
-        .iter_mut()
-        .flat_map(|group| list(group, "services"));
-    for row in rows.filter_map(Value::as_object_mut) {
-        if let Some(range) = row.remove("rank_interval") {
-            row.insert("rank_low".to_owned(), range["best"].clone());
-            row.insert("rank_high".to_owned(), range["worst"].clone());
-        }
-    }
-}
-
-fn list<'a>(value: &'a mut Value, key: &str) -> &'a mut [Value] {
-    let found = value.get_mut(key).and_then(Value::as_array_mut);
-    found.map(Vec::as_mut_slice).unwrap_or_default()
 }
