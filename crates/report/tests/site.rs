@@ -231,6 +231,7 @@ fn bars_of_the_first_page_have_intervals_and_ties_share_colour_and_label() {
     let bars: Vec<&str> = list.lines().filter(|line| line.starts_with("<li")).collect();
     assert_eq!(bars.len(), 3, "{list}");
     let is_odd = |bar: &str| bar.starts_with("<li class=\"odd\">");
+    assert!(bars[0].starts_with("<li class=\"first\">"), "{list}");
     assert_eq!(
         bars.iter().map(|bar| is_odd(bar)).collect::<Vec<_>>(),
         [false, true, true],

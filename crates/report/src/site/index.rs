@@ -104,7 +104,7 @@ fn facts(run: &SiteRun, report: &str) -> String {
         "<p class=\"facts\"><span>{}{ended}</span> · <span>{}</span> · {}</p>\n",
         day(&run.started_at),
         escaped(&machine),
-        html::link(report, "the report, with every number")
+        html::link(report, "the whole report")
     )
 }
 
@@ -122,12 +122,8 @@ fn shown(run: &SiteRun, board: &Ranking) -> String {
         .iter()
         .map(|row| {
             format!(
-                "<li{}><span class=\"rank\">{}</span> {} {} <span class=\"figure\">{}</span></li>\n",
-                if is_even_tie(&ranked, row) {
-                    ""
-                } else {
-                    " class=\"odd\""
-                },
+                "<li class=\"{}\"><span class=\"rank\">{}</span> {} {} <span class=\"figure\">{}</span></li>\n",
+                tie_class(&ranked, row),
                 rank_label(&ranked, row),
                 html::link(&paths::service_page(&row.id.service), &run.display_name(&row.id)),
                 scale.track(row),
@@ -171,11 +167,14 @@ fn rank_label(ranked: &[&ServiceSummary], row: &ServiceSummary) -> String {
     }
 }
 
-/// Tied services share a colour, which differs from that of the next ones.
-fn is_even_tie(ranked: &[&ServiceSummary], row: &ServiceSummary) -> bool {
+/// Tied services share a colour. The first ones have a colour of their own; two others alternate after it.
+fn tie_class(ranked: &[&ServiceSummary], row: &ServiceSummary) -> &'static str {
     let ranks: BTreeSet<Option<u32>> = ranked.iter().map(|other| other.rank).collect();
-    let place = ranks.iter().position(|rank| *rank == row.rank);
-    place.is_none_or(|place| place.is_multiple_of(2))
+    match ranks.iter().position(|rank| *rank == row.rank) {
+        None | Some(0) => "first",
+        Some(place) if place.is_multiple_of(2) => "even",
+        Some(_) => "odd",
+    }
 }
 
 /// The scale of the bars of a ranking, which start at 0.

@@ -163,8 +163,11 @@ fn rounded(value: f64, digits: i32) -> f64 {
 /// Cuts a number off so that rounding it to fewer digits has the result of rounding it once: the last digit is 0 or 5 only if it is exact.
 fn cut_off(value: f64, digits: i32) -> f64 {
     at_digits(value, digits, |scaled| {
-        let whole = scaled.trunc();
-        if whole != scaled && whole % 5.0 == 0.0 {
+        let (whole, near) = (scaled.trunc(), scaled.round());
+        // The scale itself adds an error in the last bit.
+        if (scaled - near).abs() < 1e-6 {
+            near
+        } else if whole % 5.0 == 0.0 {
             whole + scaled.signum()
         } else {
             whole
