@@ -1,7 +1,7 @@
 // The ranked table: a row per service, its interval drawn under the number, warnings and reasons next to the number.
 
-import { Component } from "preact";
-import { useCallback, useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { Component, type RefObject } from "preact";
+import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sort } from "../view.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { levelOf, ownWarnings } from "../warnings.ts";
@@ -57,23 +57,20 @@ const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
 const MESSAGES: Metric[] = ["messages_per_s", "first_message_ns_p50", "first_message_ns_p99"];
 
 const messagesOf = (group: Group, screen: Screen): Metric[] =>
-  MESSAGES.slice(0, screen === "phone" || screen === "narrow" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
+  MESSAGES.slice(0, screen === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
 const labelOf = (group: Group, metric: Metric): string =>
   metric === BACKING_SERVICE_CPU && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : METRIC[metric].title;
 
-const PHONE = matchMedia("(min-width: 481px)");
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
-const QUERIES = [PHONE, TABLET, WIDE];
 
-/** A narrow screen has space for the ranked metric only. */
-type Screen = Column["from"] | "narrow";
+type Screen = Column["from"];
 
-const currentScreen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : PHONE.matches ? "phone" : "narrow");
+const currentScreen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
 
 /** Number of columns that fit on a screen in a ranking of streams. */
-const MAX_COLUMNS: Record<Screen, number> = { narrow: 1, phone: 2, tablet: 4, wide: 7 };
+const MAX_COLUMNS: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
 
 function columnsOf(group: Group, screen: Screen): Metric[] {
   const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
@@ -81,7 +78,7 @@ function columnsOf(group: Group, screen: Screen): Metric[] {
   const own = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
   const messages = messagesOf(group, screen);
   const columns = withRankedFirst(group, screen, kind, [...messages, ...withCompanions(group, own)]);
-  return messages.length > 0 || screen === "narrow" ? columns.slice(0, MAX_COLUMNS[screen]) : columns;
+  return messages.length > 0 ? columns.slice(0, MAX_COLUMNS[screen]) : columns;
 }
 
 /** The columns, preceded by the metrics that services are compared by. */
@@ -96,17 +93,36 @@ function withRankedFirst(group: Group, screen: Screen, kind: string, columns: Me
   return [first, ...columns.filter((metric) => metric !== first)];
 }
 
-/** The columns that fit the screen. */
-function useColumns(group: Group): Metric[] {
+/** The columns for this screen, as many as fit into the frame, but at least the first. Paper has the width of a tablet. */
+function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[] {
+  const printing = useContext(PrintContext);
   const [screen, setScreen] = useState(currentScreen);
   useEffect(() => {
     const onChange = () => setScreen(currentScreen());
-    for (const query of QUERIES) query.addEventListener("change", onChange);
+    for (const query of [TABLET, WIDE]) query.addEventListener("change", onChange);
     return () => {
-      for (const query of QUERIES) query.removeEventListener("change", onChange);
+      for (const query of [TABLET, WIDE]) query.removeEventListener("change", onChange);
     };
   }, []);
-  return useMemo(() => columnsOf(group, screen), [group, screen]);
+  const columns = useMemo(() => columnsOf(group, printing ? "tablet" : screen), [group, screen, printing]);
+  const [fitting, setFitting] = useState({ columns, count: columns.length });
+  const count = fitting.columns === columns ? fitting.count : columns.length;
+  useLayoutEffect(() => {
+    const { firstElementChild: table, clientWidth } = frame.current!;
+    if (!printing && count > 1 && (table as HTMLElement).offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
+  });
+  useEffect(() => {
+    let width = frame.current!.clientWidth;
+    const resize = new ResizeObserver(() => {
+      // Its height changes with the columns.
+      if (frame.current!.clientWidth === width) return;
+      width = frame.current!.clientWidth;
+      setFitting({ columns, count: columns.length });
+    });
+    resize.observe(frame.current!);
+    return () => resize.disconnect();
+  }, [columns]);
+  return useMemo(() => columns.slice(0, count), [columns, count]);
 }
 
 const COLLATOR = new Intl.Collator();
@@ -284,7 +300,8 @@ export function Ranking(props: {
   // Paper has no button.
   const printing = useContext(PrintContext);
   const shown = all || printing || rows.length <= INITIAL_ROWS ? rows : rows.slice(0, INITIAL_ROWS);
-  const columns = useColumns(group);
+  const frame = useRef<HTMLDivElement>(null);
+  const columns = useColumns(group, frame);
   const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
   const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
@@ -292,7 +309,7 @@ export function Ranking(props: {
   const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
   const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
-    <div class="table-frame">
+    <div class="table-frame" ref={frame}>
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means

@@ -131,7 +131,7 @@ fn table(line: &VariantHistory<'_>, alike: &[bool], title: &str) -> String {
             let page = format!("../{}", entry.board.address(entry.run));
             let mut cells = vec![
                 html::link(&page, &day(&entry.run.started_at)),
-                entry.board.rank(entry.row),
+                html::number(Some(entry.board.rank(entry.row))),
             ];
             cells.extend(metrics(&latest).map(|metric| html::number(value(entry.row, metric))));
             cells.push(if alike { "same" } else { "different" }.to_owned());

@@ -153,7 +153,7 @@ fn standings(lines: &[VariantHistory<'_>], title: &str) -> String {
         let address = format!("../{}", entry.board.address(entry.run));
         let mut cells = vec![
             html::link(&address, &entry.board.title()),
-            entry.board.rank(entry.row),
+            html::number(Some(entry.board.rank(entry.row))),
         ];
         let known = |metric| html::number(value(entry.row, metric));
         if let Some(excluded) = &entry.row.excluded {
