@@ -21,7 +21,7 @@ struct Shop {
 }
 
 /// Starts a shop on a free port for the duration of the test, and returns its URL.
-fn shop(price: Value) -> String {
+pub(crate) fn shop(price: Value) -> String {
     let (sender, receiver) = std::sync::mpsc::channel();
     let shop = Shop {
         price,
@@ -46,12 +46,9 @@ fn shop(price: Value) -> String {
 /// Handles every request, since axum's own router does not decode the path.
 async fn answer(State(shop): State<Shop>, method: Method, uri: Uri, body: String) -> Response {
     let price = &shop.price;
-    let query = uri
-        .query()
-        .unwrap_or_default()
-        .replace("%20", " ")
-        .replace("%26", "&");
-    let kind = query.strip_prefix("kind=").unwrap_or_default();
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    let kind = pairs.find_map(|pair| pair.strip_prefix("kind=")).map(decoded);
+    let kind = kind.unwrap_or_default();
     match (method.as_str(), decoded(uri.path()).as_str()) {
         ("GET" | "HEAD", "/items") => {
             Json(json!({ "kind": kind, "items": [{ "id": 1, "name": "{a} cup", "price": price }] }))
@@ -143,7 +140,8 @@ impl Project {
     }
 }
 
-const API: &str = r##"openapi: 3.1.0
+/// The description of the shop.
+pub(crate) const API: &str = r##"openapi: 3.1.0
 info: { title: Shop }
 paths:
   /items:
@@ -400,7 +398,6 @@ fn a_draft_counts_what_it_has_and_what_not() {
     let items = json!([
         { "name": "whole", "request": "http://shop.example/items" },
         { "name": "part", "request": { "url": "http://shop.example/items", "header": [{ "key": "X", "value": "{{x}}" }] } },
-        { "name": "bad header", "request": { "url": "http://shop.example/items", "header": [{ "key": "a b", "value": "1" }] } },
         { "name": "bad method", "request": { "method": "GE T", "url": "http://shop.example/items" } },
         { "name": "file", "request": { "method": "POST", "url": "http://shop.example/items", "body": { "mode": "file", "file": { "src": "a" } } } },
     ]);
@@ -413,11 +410,10 @@ fn a_draft_counts_what_it_has_and_what_not() {
     assert!(
         ended
             .out
-            .contains("2 operations drafted, 1 of them partially, 3 omitted"),
+            .contains("2 operations drafted, 1 of them partially, 2 omitted"),
         "{ended:?}"
     );
     for part in [
-        "c.json:1, `bad header`: left out: ",
         "c.json:1, `bad method`: left out: ",
         "c.json:1: left out: `file`: ",
     ] {
@@ -431,7 +427,7 @@ fn a_draft_counts_what_it_has_and_what_not() {
         .json();
     assert_eq!(told["operations"], json!(["whole", "part"]));
     assert_eq!(told["partial"], json!(["part"]));
-    assert_eq!(told["omitted"].as_array().map(Vec::len), Some(3), "{told}");
+    assert_eq!(told["omitted"].as_array().map(Vec::len), Some(2), "{told}");
 }
 
 #[test]

@@ -112,6 +112,39 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
 }
 
 #[test]
+fn a_service_that_runs_already_gets_writes_only_with_permission() {
+    let toy = ExternalToy::start("right");
+    let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
+    let checkout = checkout(&url);
+    let service = std::fs::read_to_string(checkout.path("services/mine/service.toml")).expect("there");
+    let service = service.replace("[\"hello\"]", "[\"writes\"]");
+    checkout.write("services/mine/service.toml", &service);
+    // The contracts are a link to those of the repository.
+    std::fs::remove_file(checkout.path("contracts")).expect("a link");
+    checkout.write(
+        "contracts/writes/contract.toml",
+        "format = 1\n[operation.read]\nhttp = \"GET /api/test\"\nexpect.status = 200\n\
+         [operation.write]\nhttp = \"POST /api/test\"\nexpect.status = [404, 405]\ncommon_cases = false\n\
+         [workload.all]\nmix = [{ operation = \"write\" }]\nload = { kind = \"closed\", connections = 2 }\n",
+    );
+    let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
+    checkout.write("suites/toys.toml", &suite.replace("\"hello\"", "\"writes\""));
+    let row = run(&checkout);
+    let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("workload `all` sends requests that may change data (write)")
+            && reason.contains("`allow_writes = true`"),
+        "{row}"
+    );
+    checkout.write(
+        "services/mine/service.toml",
+        &service.replace(&url, &format!("{url}\nallow_writes = true")),
+    );
+    let row = run(&checkout);
+    assert!(row["excluded"].is_null(), "{row}");
+}
+
+#[test]
 fn a_service_that_runs_already_may_speak_tls() {
     let toy = ExternalToy::start("right");
     let front = Front::before(toy.port, &["http/1.1"]);

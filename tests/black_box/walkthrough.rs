@@ -1,19 +1,23 @@
-//! Runs README's walkthrough from an empty folder to a ranking exactly as written; and `prony init`.
+//! Runs README's walkthrough from an empty folder to a ranking exactly as written, and its draft of a contract; and `prony init`.
 
 use crate::common::CommandOutput;
+use crate::draft::{API, shop};
 use crate::schemas;
 use crate::skip::skipped;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// The lines of the first code block below a heading of README.
-fn block(heading: &str) -> String {
+/// The lines of the code blocks of a section of README.
+fn blocks(heading: &str) -> Vec<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = std::fs::read_to_string(readme).expect("README.md");
     let below = readme.split_once(heading).expect("the heading").1;
-    let block = below.split_once("```sh\n").expect("a block").1;
-    block.split_once("```").expect("its end").0.to_owned()
+    let section = below.split("\n## ").next().unwrap_or(below);
+    let blocks = section.split("```sh\n").skip(1);
+    blocks
+        .map(|block| block.split_once("```").expect("its end").0.to_owned())
+        .collect()
 }
 
 /// A shell in a folder, with prony on the PATH, isolated from the environment of the caller.
@@ -42,7 +46,7 @@ fn the_walk_of_the_readme_ends_with_a_ranked_board() {
     }
     let folder = TempDir::new().expect("a folder");
     let began = std::time::Instant::now();
-    let walked = shell(folder.path(), &block("## A service of your own"));
+    let walked = shell(folder.path(), &blocks("## Your own service")[0]);
     println!("the walk took {:.1} min", began.elapsed().as_secs_f64() / 60.0);
     assert_eq!(walked.code, Some(0), "{}\n{}", walked.out, walked.err);
     for part in [
@@ -62,6 +66,18 @@ fn the_walk_of_the_readme_ends_with_a_ranked_board() {
     let report = report.json();
     let ranks = report["groups"][0]["services"].as_array().map(Vec::len);
     assert_eq!(ranks, Some(2), "{report:#}");
+}
+
+#[test]
+fn the_readme_drafts_and_checks_a_contract_as_written() {
+    let project = TempDir::new().expect("a folder");
+    std::fs::write(project.path().join("prony.toml"), "").expect("a file");
+    std::fs::write(project.path().join("api.yaml"), API).expect("a file");
+    let url = shop(serde_json::json!(5));
+    let script = blocks("## Your own service")[1].replace("http://127.0.0.1:8080", &url);
+    let ended = shell(project.path(), &script);
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.out, ended.err);
+    assert!(project.path().join("contracts/shop/contract.toml").is_file());
 }
 
 #[test]

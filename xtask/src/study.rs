@@ -95,8 +95,7 @@ fn export(shell: &Shell, prony: &Path, report: &str) -> Result<()> {
     without_logs(&mut report);
     let (run, name) = (report.text("run")?, folder_of(report.text("suite")?));
     let folder = root().join("results").join(&name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder)?;
+    clear(&folder)?;
     write(&folder.join("report.json"), &report)?;
     // The report contains the environment, too; a separate file is easier to compare between machines.
     write(&folder.join("environment.json"), report.get("environment")?)?;
@@ -106,7 +105,21 @@ fn export(shell: &Shell, prony: &Path, report: &str) -> Result<()> {
             .quiet()
             .run()?;
     }
-    println!("{run}: results/{name}");
+    println!("{run}: results/{name}; `cargo xtask tidy --update` writes its figures into the documents");
+    Ok(())
+}
+
+/// Deletes an earlier export. The text of the study is written by hand, and stays.
+fn clear(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+        } else if !path.ends_with("README.md") {
+            fs::remove_file(path)?;
+        }
+    }
     Ok(())
 }
 
@@ -163,6 +176,21 @@ mod tests {
         ] {
             assert_eq!(folder_of(suite), folder);
         }
+    }
+
+    #[test]
+    fn a_new_export_keeps_the_text_of_the_study() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().join("000");
+        clear(&folder).expect("created");
+        fs::create_dir(folder.join("charts")).expect("created");
+        for name in ["README.md", "report.md", "charts/1.svg"] {
+            fs::write(folder.join(name), name).expect("written");
+        }
+        clear(&folder).expect("cleared");
+        let left: Vec<_> = fs::read_dir(&folder).expect("a folder").flatten().collect();
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].file_name(), "README.md");
     }
 
     #[test]

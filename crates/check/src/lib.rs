@@ -20,6 +20,7 @@ use runner::CpuTimeFn;
 use prony_config::contract::{Case, Contract};
 use prony_load::{Protocol, Target};
 use prony_records::{Warning, WarningKind};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A service, and the contract that it is checked against.
@@ -35,6 +36,33 @@ pub struct CheckRequest<'a> {
     pub thorough: bool,
     /// Whether to run cases with requests that may change data. A server that prony did not start may hold data that somebody needs.
     pub allow_writes: bool,
+}
+
+impl CheckRequest<'_> {
+    /// Every case whose requests may be sent.
+    pub fn cases(&self, seed: u64) -> Vec<Case> {
+        if self.allow_writes {
+            self.contract.cases(self.protocol, seed)
+        } else {
+            self.contract.safe_cases(self.protocol, seed)
+        }
+    }
+
+    /// The operations and cases that are left out because they may change data: operations by their names, then cases.
+    fn skipped(&self) -> Vec<String> {
+        if self.allow_writes {
+            return Vec::new();
+        }
+        let sent: BTreeSet<String> = self.cases(self.seed).into_iter().map(|case| case.name).collect();
+        let cases = self.contract.cases(self.protocol, self.seed).into_iter();
+        let cases = cases
+            .filter(|case| self.thorough || !case.thorough)
+            .map(|case| case.name)
+            .filter(|name| !sent.contains(name));
+        let mut skipped = self.contract.unsafe_operations(self.protocol);
+        skipped.extend(cases);
+        skipped
+    }
 }
 
 /// Maximum number of exchanges of a case in a recheck.
@@ -111,18 +139,17 @@ impl CheckReport {
 
 /// The ordinary cases, and the disruptive ones that run after them: a backing service restarts, or many clients disconnect.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
-    let cases = request.contract.cases(request.protocol, request.seed).into_iter();
+    let cases = request.cases(request.seed).into_iter();
     cases
         .filter(|case| request.thorough || !case.thorough)
-        .filter(|case| request.allow_writes || case.only_reads())
         .partition(|case| case.restart.is_none() && case.leave.is_none())
 }
 
 /// Runs a selection of the cases that disturb nothing, with other random values than the check of the same seed.
 pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     let seed = !request.seed;
-    let mut cases = request.contract.cases(request.protocol, seed);
-    cases.retain(|case| !case.alone && !case.thorough && (request.allow_writes || case.only_reads()));
+    let mut cases = request.cases(seed);
+    cases.retain(|case| !case.alone && !case.thorough);
     for case in &mut cases {
         let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
         // A long case whose calls capture nothing is a list of values, of which a sample is enough. Any other case needs all calls.
@@ -150,6 +177,7 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
         protocol: request.protocol,
         seed: request.seed,
         cases,
+        skipped: request.skipped(),
         warnings,
         took: started.elapsed(),
     }

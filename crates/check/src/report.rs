@@ -14,6 +14,9 @@ pub struct CheckReport {
     pub seed: u64,
     /// The cases that ran, in the contract's order; disruptive ones come last.
     pub cases: Vec<CaseReport>,
+    /// The operations, by their names, and the cases that were not sent because they may change data on a server that prony did not
+    /// start.
+    pub skipped: Vec<String>,
     pub warnings: Vec<Warning>,
     pub took: Duration,
 }
@@ -56,9 +59,14 @@ impl fmt::Display for Failure {
 }
 
 impl CheckReport {
-    /// Whether every case passed.
+    /// Whether every case passed. If everything was skipped, nothing was shown.
     pub fn passed(&self) -> bool {
-        self.cases.iter().all(CaseReport::passed)
+        !self.is_all_skipped() && self.cases.iter().all(CaseReport::passed)
+    }
+
+    /// Whether no request could be sent.
+    pub const fn is_all_skipped(&self) -> bool {
+        self.cases.is_empty() && !self.skipped.is_empty()
     }
 
     /// The first failure with its case, as one line of text.
@@ -84,6 +92,7 @@ impl CheckReport {
                 .collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
+            skipped: self.skipped.clone(),
             unavailable: None,
         }
     }

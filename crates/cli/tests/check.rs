@@ -1,12 +1,14 @@
 //! `prony check --url` and `prony backend`.
 
-use crate::common::{assert_refused, stderr_of};
+use crate::common::{self, assert_refused, stderr_of};
 use crate::ports;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 
 /// Starts a server of `hello` whose greeting is `body`, for the lifetime of the test process.
 fn server(body: &'static str) -> SocketAddr {
@@ -140,6 +142,126 @@ fn json_is_printed_to_standard_output_only() {
             .as_array()
             .is_some_and(|warnings| !warnings.is_empty())
     );
+}
+
+/// The contract of a shop: a read, a write, and a search by POST that changes nothing.
+const SHOP: &str = r#"
+format = 1
+
+[operation.listItems]
+http = "GET /items"
+expect = { status = 200 }
+
+[operation.createItem]
+http = "POST /items"
+json = { name = "a" }
+expect = { status = 200 }
+
+[operation.searchItems]
+http = "POST /search"
+safe = SAFE
+json = { name = "a" }
+expect = { status = 200 }
+
+[operation.logout]
+http = "GET /logout"
+safe = false
+expect = { status = 200 }
+
+[[case]]
+name = "a new item"
+call = { operation = "createItem" }
+
+[workload.all]
+mix = [{ operation = "listItems" }, { operation = "createItem" }]
+load = { kind = "closed", connections = 2 }
+"#;
+
+/// A server of that shop, and the requests that it got.
+fn shop() -> (String, Arc<Mutex<BTreeSet<String>>>) {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let kept = Arc::clone(&seen);
+    let url = common::serve(move |request| {
+        let line = request.head.lines().next()?;
+        let (method, target) = line.split_once(' ')?;
+        let path = target
+            .split([' ', '?'])
+            .next()?
+            .replace("%73", "s")
+            .replace("%74", "t")
+            .replace("%68", "h");
+        kept.lock().ok()?.insert(format!("{method} {path}"));
+        let status = match (method, path.as_str()) {
+            ("GET" | "HEAD", "/items" | "/logout") | ("POST", "/items" | "/search") => "200 OK",
+            (_, "/items" | "/logout" | "/search") => "405 Method Not Allowed",
+            _ => "404 Not Found",
+        };
+        let body = if method == "HEAD" { "" } else { "a" };
+        Some(format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\n\r\n{body}").into_bytes())
+    });
+    (url, seen)
+}
+
+#[test]
+fn requests_that_may_change_data_need_a_switch() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("shop");
+    std::fs::create_dir(&own).expect("a folder");
+    let file = own.join("contract.toml");
+    let own = own.to_str().expect("UTF-8");
+    let check = |safe: &str, more: &[&str]| {
+        std::fs::write(&file, SHOP.replace("SAFE", safe)).expect("written");
+        let (url, seen) = shop();
+        let output = prony(&[&["check", "--url", &url, own, "--json"], more].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        let sent = seen.lock().expect("a lock").clone();
+        (output, json["services"][0].clone(), sent)
+    };
+    let is_read = |line: &&String| line.starts_with("GET /") || line.starts_with("HEAD /");
+    let (output, row, sent) = check("false", &[]);
+    assert_eq!(output.status.code(), Some(0), "{row}");
+    assert!(sent.iter().all(|line| is_read(&line)), "{sent:?}");
+    assert!(
+        sent.contains("GET /items") && !sent.contains("GET /logout"),
+        "{sent:?}"
+    );
+    assert_eq!(
+        row["skipped"],
+        json!([
+            "createItem",
+            "searchItems",
+            "logout",
+            "a new item",
+            "chunked body",
+            "wrong method"
+        ]),
+    );
+    assert!(
+        stderr_of(&output).contains("sending only GET, HEAD, OPTIONS"),
+        "{}",
+        stderr_of(&output)
+    );
+    let (_, row, sent) = check("true", &[]);
+    let others: Vec<&String> = sent.iter().filter(|line| !is_read(line)).collect();
+    assert_eq!(others, ["POST /search"], "{row}");
+    let (output, row, sent) = check("false", &["--allow-writes"]);
+    assert_eq!(output.status.code(), Some(0), "{row}");
+    assert!(row.get("skipped").is_none(), "{row}");
+    for line in ["POST /items", "POST /search", "GET /logout", "DELETE /items"] {
+        assert!(sent.contains(line), "{line}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_check_that_may_send_nothing_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contract = "format = 1\n[operation.create]\nhttp = \"POST /items\"\nexpect.status = 200\n\
+                    [workload.all]\nmix = [{ operation = \"create\" }]\nload = { kind = \"closed\", connections = 1 }\n";
+    std::fs::write(folder.path().join("contract.toml"), contract).expect("written");
+    let (url, seen) = shop();
+    let output = prony(&["check", "--url", &url, folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
+    assert!(seen.lock().expect("a lock").is_empty());
 }
 
 #[test]

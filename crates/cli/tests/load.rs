@@ -1,12 +1,14 @@
 //! `prony load` and `prony capacity`: command lines, output and exit codes.
 
-use crate::common::{assert_refused, json_of, prony, server, shown, stderr_of};
+use crate::common::{assert_refused, json_of, prony, reply, serve, server, shown, stderr_of};
 use crate::ports;
 use prony_schema::Schema;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 #[test]
 fn the_json_of_every_kind_of_load_fits_its_schema() {
@@ -263,6 +265,46 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
     let headline = unknown["headline"].as_str().unwrap_or_default();
     let few = "INCONCLUSIVE: at 10.0/s a minute has too few requests to judge p99<1h";
     assert!(headline.starts_with(few), "{unknown}");
+}
+
+/// A server that works on one request at a time, for a millisecond each: it cannot answer more than 1,000 per second.
+fn a_thousand_per_second() -> String {
+    let idle_from = Mutex::new(Instant::now());
+    serve(move |_| {
+        let done = {
+            let mut idle_from = idle_from.lock().expect("a lock");
+            *idle_from = (*idle_from).max(Instant::now()) + Duration::from_millis(1);
+            *idle_from
+        };
+        std::thread::sleep(done.saturating_duration_since(Instant::now()));
+        Some(reply("hello"))
+    })
+}
+
+#[test]
+fn a_capacity_is_not_above_that_of_the_server() {
+    let url = a_thousand_per_second();
+    let output = prony(&[
+        "capacity",
+        &url,
+        "-c",
+        "16",
+        "-d",
+        "500ms",
+        "--start",
+        "100",
+        "--precision",
+        "10%",
+        "--confirm",
+        "3s",
+        "--objective",
+        "p50<20ms",
+        "--json",
+    ]);
+    let found = json_of(&output);
+    assert_eq!(found["verdict"], "capacity", "{found}");
+    let sustained = found["sustained_per_s"].as_f64().expect("a rate");
+    assert!((50.0..=1_000.0).contains(&sustained), "{found}");
 }
 
 #[test]

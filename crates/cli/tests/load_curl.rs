@@ -160,7 +160,7 @@ fn comparable(mut request: RawRequest, has_codings: bool) -> RawRequest {
 }
 
 /// Lines with what each switch does; `URL` is the server.
-const LINES: [&str; 62] = [
+const LINES: [&str; 63] = [
     "curl URL/a",
     "curl -sS URL/a",
     "curl -fsSL URL/a",
@@ -214,6 +214,7 @@ const LINES: [&str; 62] = [
     "curl -b 'a=1; b=2' -b c=3 URL",
     "curl -b a=1 -H 'Cookie: z=9' URL",
     "curl -r 0-9 URL",
+    "curl -r 600 URL",
     "curl --compressed URL",
     "curl -k --http1.1 -4 --max-time 5 --retry 0 -w '%{http_code}' URL",
     "curl 'URL/ä?ö=ü'",

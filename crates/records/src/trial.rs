@@ -412,6 +412,9 @@ pub struct ServiceCheck {
     /// Remarks that are no failures.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The operations and cases that were not sent, because they may change data on a server that prony did not start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<String>,
     /// Why the service could not be checked on this machine; `None` if it was checked.
     pub unavailable: Option<String>,
 }

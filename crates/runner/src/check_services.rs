@@ -53,6 +53,7 @@ impl Row {
             operations: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         };
         match &self.outcome {

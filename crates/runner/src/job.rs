@@ -43,6 +43,7 @@ pub(crate) fn job(
     let (group, protocol) = (trial.group(), trial.entry().protocol);
     let load = match warm_up {
         WarmUp::Light(_) => light(&group.load, trial.service, placement),
+        WarmUp::Planned(_) if group.search.is_some() => closed(&group.load),
         _ => at_rate(&group.load, run.rate),
     };
     // So that all processes of a service take part.
@@ -112,6 +113,25 @@ fn light(planned: &Load, service: &Service, placement: &TrialPlacement) -> Load 
         think_ns: 0,
         growth: None,
         members: planned.members().map(|_| 2),
+    }
+}
+
+/// The load that warms up for a search of a rate. The rates that will be tried are unknown, and most are close to the highest.
+fn closed(planned: &Load) -> Load {
+    match planned {
+        Load::Open {
+            connections,
+            in_flight,
+            members,
+            ..
+        } => Load::Closed {
+            connections: *connections,
+            in_flight: *in_flight,
+            think_ns: 0,
+            growth: None,
+            members: *members,
+        },
+        other => other.clone(),
     }
 }
 

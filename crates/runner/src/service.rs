@@ -93,7 +93,7 @@ pub fn with_service<T>(
             protocol,
             seed: request.seed,
             thorough: request.thorough,
-            allow_writes: true,
+            allow_writes: request.service.allows_writes(),
         })
         .collect();
     let limit = request.service.start_timeout;

@@ -407,6 +407,7 @@ fn check_matrices_and_calibrations_are_found() {
             cases: vec!["hello".to_owned()],
             failures: Vec::new(),
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         }],
     };

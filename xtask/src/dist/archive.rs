@@ -27,6 +27,11 @@ pub(super) fn tar_gz(folder: &Path, name: &str, time: u64) -> Result<Vec<u8>> {
             header.set_mode(0o755);
             header.set_size(0);
             tar.append_data(&mut header, path, std::io::empty())?;
+        } else if entry.path_is_symlink() {
+            header.set_entry_type(EntryType::Symlink);
+            header.set_mode(0o777);
+            header.set_size(0);
+            tar.append_link(&mut header, path, fs::read_link(entry.path())?)?;
         } else {
             let mode = if is_executable(entry.path())? {
                 0o755
@@ -67,6 +72,7 @@ mod tests {
             install::file(&folder.path().join(file), file.as_bytes()).expect("written");
         }
         install::program(&folder.path().join("bin/run"), b"#!").expect("written");
+        install::link(&folder.path().join("bin/other"), "../a").expect("written");
         folder
     }
 
@@ -94,12 +100,16 @@ mod tests {
                 (1_700_000_000, 0)
             );
             let mut text = String::new();
-            entry.read_to_string(&mut text).expect("its content");
+            match entry.link_name().expect("a link or none") {
+                Some(target) => text = target.display().to_string(),
+                None => drop(entry.read_to_string(&mut text).expect("its content")),
+            }
             found.insert(path.trim_end_matches('/').to_owned(), (mode, text));
         }
         assert_eq!(found["prony"].0, 0o755);
         assert_eq!(found["prony/a"], (0o644, "a".to_owned()));
         assert_eq!(found["prony/bin/run"], (0o755, "#!".to_owned()));
+        assert_eq!(found["prony/bin/other"], (0o777, "../a".to_owned()));
         assert_eq!(found[&format!("prony/{long}")], (0o644, long.clone()));
     }
 }

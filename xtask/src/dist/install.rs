@@ -17,6 +17,11 @@ pub(super) fn program(path: &Path, content: &[u8]) -> Result<()> {
     write(path, content, 0o755)
 }
 
+/// A symbolic link in a folder that exists.
+pub(super) fn link(path: &Path, target: &str) -> Result<()> {
+    std::os::unix::fs::symlink(target, path).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// A copy that is executable if the original is.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;

@@ -41,7 +41,7 @@ impl Layout<'_> {
         for name in TEXTS {
             install::file(&documents.join(name), &fs::read(root().join(name))?)?;
         }
-        for name in self.tracked("docs/*.md docs/*.json")? {
+        for name in self.tracked("docs/*.md docs/*.json schemas/*.md schemas/*.json")? {
             install::file(&documents.join(&name), &fs::read(root().join(&name))?)?;
         }
         for part in SHARED {
@@ -49,6 +49,11 @@ impl Layout<'_> {
                 install::copy(&root().join(&name), &share.join("prony").join(&name))?;
             }
         }
+        // Documents and results refer to each other by their places in the checkout.
+        for part in SHARED {
+            install::link(&documents.join(part), &format!("../../prony/{part}"))?;
+        }
+        install::link(&share.join("prony/docs"), "../doc/prony/docs")?;
         // This file makes the folder a project: `prony -C FOLDER list services` works in a copy.
         install::file(&share.join("prony/prony.toml"), b"")?;
         for (name, path) in shells {

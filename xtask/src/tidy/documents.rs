@@ -1,24 +1,73 @@
 //! Rules for documents and configuration: links, names of tests, and no paths of a single machine.
 
 use super::repository::{Repository, has_extension};
+use regex::Regex;
 use std::collections::BTreeSet;
 
-/// Links between documents lead to files that exist.
+/// Links between documents lead to files and headings that exist.
 pub(crate) fn links_lead_somewhere(repository: &Repository) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, content) in repository.files().filter(|(path, _)| has_extension(path, "md")) {
-        let file = repository.root.join(path);
-        let folder = file.parent().unwrap_or(&repository.root);
         let targets = content.split("](").skip(1);
-        for target in targets.filter_map(|rest| rest.split(')').next()) {
-            let file = target.split(['#', ' ']).next().unwrap_or_default();
-            let outside = file.is_empty() || file.contains("://") || file.starts_with("mailto:");
-            if !outside && !folder.join(file).exists() {
+        for target in targets.filter_map(|rest| rest.split([')', ' ']).next()) {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let page = target_of(path, file);
+            let exists = repository.exists(&page) || repository.root.join(&page).exists();
+            let is_heading = || anchors(repository.text(&page)).contains(anchor);
+            let leads_to_heading = anchor.is_empty() || !has_extension(&page, "md") || is_heading();
+            if !exists || !leads_to_heading {
                 faults.push(format!("{path}: the link to `{target}` is dead"));
             }
         }
     }
     faults
+}
+
+/// The path from the root of the file that a page links to.
+fn target_of(page: &str, link: &str) -> String {
+    if link.is_empty() {
+        return page.to_owned();
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// The anchors of a page's headings: lower case, without punctuation, with hyphens for spaces. A repeated one gets a number.
+fn anchors(page: &str) -> BTreeSet<String> {
+    // Of a link, only its text is part of the heading.
+    let link = Regex::new(r"\]\([^)]*\)").expect("invariant: it is a regular expression");
+    let mut anchors = BTreeSet::new();
+    let mut is_code = false;
+    for line in page.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if is_code || !line.starts_with('#') || !heading.starts_with(' ') {
+            continue;
+        }
+        let heading = link.replace_all(heading.trim(), "").to_lowercase();
+        let letters = heading.chars().filter_map(|letter| match letter {
+            ' ' => Some('-'),
+            letter if letter.is_alphanumeric() || letter == '-' || letter == '_' => Some(letter),
+            _ => None,
+        });
+        let anchor: String = letters.collect();
+        let numbers = (1..).map(|number| format!("{anchor}-{number}"));
+        let mut names = std::iter::once(anchor.clone()).chain(numbers);
+        let free = names.find(|name| !anchors.contains(name));
+        anchors.extend(free);
+    }
+    anchors
 }
 
 /// Tests that the configuration of the runner and SECURITY.md name exist.
@@ -86,7 +135,7 @@ pub(crate) fn services_are_complete(repository: &Repository) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{links_lead_somewhere, named_tests_exist, services_are_complete};
+    use super::{anchors, links_lead_somewhere, named_tests_exist, services_are_complete};
     use crate::tidy::repository::Repository;
 
     #[test]
@@ -94,6 +143,22 @@ mod tests {
         let repository = Repository::of(&[("no/such/README.md", "[a](missing.md) [b](https://example.org)")]);
         let faults = links_lead_somewhere(&repository);
         assert_eq!(faults, ["no/such/README.md: the link to `missing.md` is dead"]);
+    }
+
+    #[test]
+    fn a_link_to_a_heading_that_does_not_exist_is_reported() {
+        let page =
+            "# A page\n\n```sh\n# no heading\n```\n\n## `x` and [y](A.md), twice\n\n## Two\n\n## Two\n";
+        let links = "[a](#links) [b](../docs/A.md#x-and-y-twice) [c](../docs/A.md#two-1) [d](../docs/A.md#no-heading)\n\n# Links\n";
+        assert_eq!(
+            Vec::from_iter(anchors(page)),
+            ["a-page", "two", "two-1", "x-and-y-twice"]
+        );
+        let repository = Repository::of(&[("docs/A.md", page), ("no/B.md", links)]);
+        assert_eq!(
+            links_lead_somewhere(&repository),
+            ["no/B.md: the link to `../docs/A.md#no-heading` is dead"]
+        );
     }
 
     #[test]

@@ -7,11 +7,12 @@ mod figures;
 mod prose;
 mod repository;
 mod source;
+mod words;
 
 use anyhow::Result;
 use repository::Repository;
 
-/// Check the rules of the repository: edges between crates, headers, words, links, figures.
+/// Check the rules of the repository: edges between crates, headers, words, links, figures, lengths of documents.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Write the figures of documents from the results instead of comparing them.
@@ -43,6 +44,7 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("services are complete", documents::services_are_complete),
     ("links lead somewhere", documents::links_lead_somewhere),
+    ("pages are short", words::pages_are_short),
     ("named tests exist", documents::named_tests_exist),
     ("nothing names one machine", documents::nothing_names_one_machine),
     ("no banned phrase", prose::phrases_are_not_banned),
@@ -52,7 +54,11 @@ const RULES: &[(&str, Rule)] = &[
 
 /// Runs all rules, and prints all violations.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let repository = Repository::read(&crate::root())?;
+    let mut repository = Repository::read(&crate::root())?;
+    let figures = figures::figures_match_results(&repository, arguments.update);
+    if arguments.update {
+        repository = Repository::read(&crate::root())?;
+    }
     let mut failed = 0;
     let mut report = |name: &str, faults: &[String]| {
         if !faults.is_empty() {
@@ -66,10 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     for (name, rule) in RULES {
         report(name, &rule(&repository));
     }
-    report(
-        "figures match the results",
-        &figures::figures_match_results(&repository, arguments.update),
-    );
+    report("figures match the results", &figures);
+    println!("{}", words::summary(&repository));
     println!("{} passed, {failed} failed", RULES.len() + 1 - failed);
     Ok(failed == 0)
 }

@@ -230,6 +230,7 @@ mod tests {
             },
             expect: Expectation::default(),
             script: Vec::new(),
+            is_safe: true,
             within: None,
             until: None,
         };

@@ -14,6 +14,7 @@ mod jwt;
 mod load;
 mod named_file;
 mod proto;
+mod safety;
 mod schema_files;
 mod source;
 mod template;
@@ -23,10 +24,12 @@ mod workload;
 pub use backing::{
     BackingRequirement, FinalInvariant, LoadInvariant, ReplyCounter, Rows, SumTarget, UpperLimit,
 };
+pub(crate) use call::is_token;
 pub use call::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep, grpc_code_name};
 pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall};
 pub use definition::{Contract, OperationInfo};
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
+pub(crate) use safety::is_safe_method;
 pub use source::RowTable;
 pub(crate) use toml::ContractToml;
 pub use workload::SequenceFile;

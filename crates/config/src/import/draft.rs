@@ -1,5 +1,6 @@
 //! The content of a source, before it becomes a contract.
 
+use crate::contract::is_safe_method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_load::SchemaDocument;
 use serde_json::{Map, Value, json};
@@ -345,7 +346,7 @@ impl Operation {
 
     /// Whether the method changes nothing.
     pub fn only_reads(&self) -> bool {
-        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+        is_safe_method(&self.method)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Turns a recorded request and its reply into an operation.
 
+use crate::contract::is_token;
 use crate::import::draft::{Names, is_json, media_type};
 use crate::import::size::is_too_deep;
 use crate::import::{Body, Expect, ExpectedBody, Operation};
@@ -132,6 +133,14 @@ impl OperationMaker {
             }
             if sent.is_of_browser && is_of_browser {
                 self.dropped.insert(lower);
+                continue;
+            }
+            let is_control = |letter: char| letter.is_control() && letter != '\t';
+            if !is_token(name) || value.contains(is_control) {
+                operation.add_gap(format!(
+                    "The header `{}` is not one of HTTP, and is left out.",
+                    name.escape_debug()
+                ));
                 continue;
             }
             if operation.headers.len() == MOST_HEADERS {

@@ -12,10 +12,9 @@ impl Draft {
     /// Replaces the secrets in recorded requests and replies by `SECRET`, wherever they are, and says so in comments.
     pub fn redact(&mut self) {
         let mut known = KnownSecrets::new();
-        let has_real_bodies = self.has_real_requests;
         let mut count = 0;
         for operation in &mut self.operations {
-            let removed = requests_of(operation, has_real_bodies, &mut known);
+            let removed = requests_of(operation, self.has_real_requests, &mut known);
             if !removed.is_empty() {
                 count += removed.len();
                 operation.remarks.push(format!(
@@ -38,7 +37,7 @@ impl Draft {
             .for_each(|text| *text = mask_named(&known.mask(text)).replace(MASK, MARK));
         if count > 0 {
             self.remarks.push(format!(
-                "{count} secrets of the requests were replaced by \"{MARK}\": write yours in their places before a check, and do not share the \
+                "Secrets in requests ({count}) were replaced by \"{MARK}\": write yours in their places before a check, and do not share the \
                  file with them. A contract can take the key of a [jwt] from a file or a variable, but no other secret."
             ));
         }
@@ -61,8 +60,9 @@ impl Draft {
     }
 }
 
-/// Redacts a request. Returns what was removed.
-fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownSecrets) -> Vec<String> {
+/// Redacts a request. Returns what was removed. The values of queries and bodies that a description gives, or that were made from its schemas,
+/// are no secrets: `code` of a search is not the code of a login.
+fn requests_of(operation: &mut Operation, is_real: bool, known: &mut KnownSecrets) -> Vec<String> {
     let mut removed = Vec::new();
     let places: Vec<String> = operation.with.keys().map(|name| format!("{{{name}}}")).collect();
     let is_place = |value: &str| places.iter().any(|place| value.contains(place.as_str()));
@@ -73,7 +73,7 @@ fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownS
             removed.push(format!("`{name}`"));
         }
     }
-    if let Some((path, query)) = operation.path.split_once('?') {
+    if let Some((path, query)) = operation.path.split_once('?').filter(|_| is_real) {
         known.add_query(&operation.path);
         let query = redact_pairs(query, &is_place, &mut removed);
         operation.path = format!("{path}?{query}");
@@ -81,16 +81,16 @@ fn requests_of(operation: &mut Operation, is_body_real: bool, known: &mut KnownS
     let form = has_form(operation);
     let boundary = form_boundary(operation);
     match &mut operation.body {
-        Some(Body::Json(value)) if is_body_real => redact_json(value, known, &mut removed),
-        Some(Body::Text(text) | Body::Template(text)) if is_body_real && form => {
+        Some(Body::Json(value)) if is_real => redact_json(value, known, &mut removed),
+        Some(Body::Text(text) | Body::Template(text)) if is_real && form => {
             known.add_query(&format!("?{text}"));
             *text = redact_pairs(text, &is_place, &mut removed);
         }
-        Some(Body::Text(text) | Body::Template(text)) if is_body_real && boundary.is_some() => {
+        Some(Body::Text(text) | Body::Template(text)) if is_real && boundary.is_some() => {
             let boundary = boundary.unwrap_or_default();
             *text = redact_parts(text, &boundary, (known, &is_place, &mut removed));
         }
-        Some(Body::Text(text) | Body::Template(text)) if is_body_real => {
+        Some(Body::Text(text) | Body::Template(text)) if is_real => {
             let masked = between(text, &places, |text| mask_named(text).replace(MASK, MARK));
             if masked != *text {
                 removed.push("in the body".to_owned());
@@ -346,6 +346,17 @@ mod tests {
         ] {
             assert!(files.contains(part), "no {part}: {files}");
         }
+    }
+
+    #[test]
+    fn samples_of_a_description_are_no_secrets() {
+        let mut draft = Draft {
+            has_real_requests: false,
+            ..recorded()
+        };
+        draft.operations[0].path = "/search?code=ABC".to_owned();
+        draft.redact();
+        assert_eq!(draft.operations[0].path, "/search?code=ABC");
     }
 
     #[test]

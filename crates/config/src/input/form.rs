@@ -1,5 +1,6 @@
 //! Parses the fields of a multipart form in the notation of curl's `-F`, and encodes them (RFC 7578).
 
+use super::multipart;
 use prony_load::{Part, Template};
 
 /// One field of a form.
@@ -139,50 +140,25 @@ fn media_type_or_word(text: &str) -> Result<(String, &str), FormError> {
 
 /// An encoded form: the value of `Content-Type`, and the body. Each field comes with its content.
 pub fn encode(fields: &[(FormField, Template)]) -> (String, Template) {
-    let boundary = boundary(fields);
-    let mut parts = Vec::new();
-    for (place, (field, content)) in fields.iter().enumerate() {
-        let before = if place == 0 { "" } else { "\r\n" };
-        let name = escaped(&field.name);
-        let filename = field.filename.as_deref().map(escaped);
-        let filename = filename.map_or_else(String::new, |name| format!("; filename=\"{name}\""));
-        let media_type = field.media_type.as_deref().map(escaped);
-        let media_type = media_type.map_or_else(String::new, |name| format!("\r\nContent-Type: {name}"));
-        let head = format!(
-            "{before}--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{filename}{media_type}\r\n\r\n"
-        );
-        parts.push(Part::Literal(head.as_str().into()));
-        parts.extend(content.0.iter().cloned());
-    }
-    let end = format!("\r\n--{boundary}--\r\n");
-    parts.push(Part::Literal(end.as_str().into()));
-    (
-        format!("multipart/form-data; boundary={boundary}"),
-        Template(parts),
-    )
-}
-
-/// A boundary that no content has.
-fn boundary(fields: &[(FormField, Template)]) -> String {
-    let contains = |boundary: &str| {
+    let boundary = multipart::free_boundary(|boundary| {
         let mut parts = fields.iter().flat_map(|(_, content)| &content.0);
-        parts.any(|part| match part {
-            Part::Literal(bytes) => bytes
-                .as_slice()
-                .windows(boundary.len())
-                .any(|window| window == boundary.as_bytes()),
-            _ => false,
-        })
-    };
-    let mut boundaries = (0_u64..).map(|number| format!("----prony-form-{number:016x}"));
-    boundaries
-        .find(|boundary| !contains(boundary))
-        .expect("invariant: a finite content has finitely many of them")
-}
-
-/// A name as browsers write it into a header.
-fn escaped(name: &str) -> String {
-    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+        parts.any(|part| matches!(part, Part::Literal(bytes) if multipart::has(bytes.as_slice(), boundary)))
+    });
+    let literal = |text: String| Part::Literal(text.as_str().into());
+    let mut parts = Vec::new();
+    for (field, content) in fields {
+        let (file_name, media_type) = (field.filename.as_deref(), field.media_type.as_deref());
+        parts.push(literal(multipart::head(
+            &boundary,
+            &field.name,
+            file_name,
+            media_type,
+        )));
+        parts.extend(content.0.iter().cloned());
+        parts.push(literal("\r\n".to_owned()));
+    }
+    parts.push(literal(multipart::end(&boundary)));
+    (multipart::media_type(&boundary), Template(parts))
 }
 
 #[cfg(test)]
@@ -232,22 +208,19 @@ mod tests {
     #[test]
     fn a_form_is_encoded_with_a_boundary_of_its_own() {
         let value = Template(vec![Part::Literal("n=".into()), Part::Value(3)]);
-        let file = Template::literal("----prony-form-0000000000000000");
+        let file = Template::literal("prony-form-boundary");
         let (media_type, body) = encode(&[(field("a\"b=x"), value), (field("f=@x.txt"), file)]);
-        assert_eq!(
-            media_type,
-            "multipart/form-data; boundary=----prony-form-0000000000000001"
-        );
+        assert_eq!(media_type, "multipart/form-data; boundary=prony-form-boundary-1");
         let mut text = Vec::new();
         body.render(&mut text, |index, out| {
             out.extend_from_slice(index.to_string().as_bytes());
         });
         assert_eq!(
             String::from_utf8(text).expect("text"),
-            "------prony-form-0000000000000001\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\nn=3\r\n\
-             ------prony-form-0000000000000001\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x.txt\"\r\n\
-             Content-Type: text/plain\r\n\r\n----prony-form-0000000000000000\r\n\
-             ------prony-form-0000000000000001--\r\n"
+            "--prony-form-boundary-1\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\nn=3\r\n\
+             --prony-form-boundary-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x.txt\"\r\n\
+             Content-Type: text/plain\r\n\r\nprony-form-boundary\r\n\
+             --prony-form-boundary-1--\r\n"
         );
     }
 }

@@ -1,7 +1,5 @@
 //! Bodies of type `multipart/form-data`, as browsers and curl write them (RFC 7578).
 
-use sha2::{Digest as _, Sha256};
-
 /// A part of a form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FormPart {
@@ -14,21 +12,25 @@ pub(crate) struct FormPart {
 /// The boundary of forms that do not contain it.
 const BOUNDARY: &str = "prony-form-boundary";
 
-/// A boundary that is not in any part. It is the same for the same form.
+/// A boundary that is not in any content. It is the same for the same form.
+pub(super) fn free_boundary(contains: impl Fn(&str) -> bool) -> String {
+    let numbered = (1_u64..).map(|number| format!("{BOUNDARY}-{number}"));
+    std::iter::once(BOUNDARY.to_owned())
+        .chain(numbered)
+        .find(|boundary| !contains(boundary))
+        .expect("invariant: a finite content has finitely many of them")
+}
+
+/// A boundary that is not in any part.
 pub(crate) fn boundary(parts: &[FormPart]) -> String {
-    let mut contents = parts.iter().map(|part| String::from_utf8_lossy(&part.content));
-    if !contents.any(|content| content.contains(BOUNDARY)) {
-        return BOUNDARY.to_owned();
-    }
-    let digest = parts
-        .iter()
-        .fold(Sha256::new(), |digest, part| digest.chain_update(&part.content));
-    let digits = digest
-        .finalize()
-        .iter()
-        .take(8)
-        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    format!("{BOUNDARY}-{digits}")
+    free_boundary(|boundary| parts.iter().any(|part| has(&part.content, boundary)))
+}
+
+/// Whether bytes contain a boundary.
+pub(super) fn has(content: &[u8], boundary: &str) -> bool {
+    content
+        .windows(boundary.len())
+        .any(|window| window == boundary.as_bytes())
 }
 
 /// The media type of a form.
@@ -48,26 +50,30 @@ pub(crate) fn boundary_of(media_type: &str) -> Option<&str> {
 pub(crate) fn body(parts: &[FormPart], boundary: &str) -> Vec<u8> {
     let mut body = Vec::new();
     for part in parts {
-        let mut head = format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"",
-            escaped(&part.name)
-        );
-        if let Some(name) = &part.file_name {
-            head = format!("{head}; filename=\"{}\"", escaped(name));
-        }
-        if let Some(kind) = &part.media_type {
-            head = format!("{head}\r\nContent-Type: {kind}");
-        }
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(b"\r\n\r\n");
+        let (file_name, media_type) = (part.file_name.as_deref(), part.media_type.as_deref());
+        body.extend_from_slice(head(boundary, &part.name, file_name, media_type).as_bytes());
         body.extend_from_slice(&part.content);
         body.extend_from_slice(b"\r\n");
     }
-    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    body.extend_from_slice(end(boundary).as_bytes());
     body
 }
 
-/// A name in quotes.
+/// What precedes the content of a part. `\r\n` follows the content.
+pub(super) fn head(boundary: &str, name: &str, file_name: Option<&str>, media_type: Option<&str>) -> String {
+    let name = escaped(name);
+    let file_name = file_name.map_or_else(String::new, |name| format!("; filename=\"{}\"", escaped(name)));
+    let media_type =
+        media_type.map_or_else(String::new, |kind| format!("\r\nContent-Type: {}", escaped(kind)));
+    format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file_name}{media_type}\r\n\r\n")
+}
+
+/// The end of a form.
+pub(super) fn end(boundary: &str) -> String {
+    format!("--{boundary}--\r\n")
+}
+
+/// A name as browsers write it into a header.
 fn escaped(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -159,6 +159,8 @@ const LATER_START: f64 = 0.55;
 const FURTHER_LOAD: f64 = 0.5;
 /// Approximate number of rates that a search tries: steps up, bisection, confirmation.
 const TRIES: u32 = 14;
+/// Long measurements of a search, each at a lower rate than the last one, until one meets the objective: measured with ten services.
+const CONFIRMATIONS: u64 = 3;
 
 impl GroupPlan {
     /// The ranking metric by its name in reports, if the suite sets one.
@@ -289,6 +291,9 @@ impl Plan {
             (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
         });
         let measured = match self.design {
+            Design::Sequence | Design::Duet | Design::Regression if group.search.is_some() => {
+                CONFIRMATIONS * group.duration_ns
+            }
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
             Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };

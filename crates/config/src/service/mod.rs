@@ -81,6 +81,14 @@ pub struct Service {
 }
 
 impl Service {
+    /// Whether it may get requests that change data: prony starts it, or its file says so.
+    pub const fn allows_writes(&self) -> bool {
+        match &self.reached {
+            ServiceOrigin::There(external) => external.allow_writes,
+            ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => true,
+        }
+    }
+
     /// The folder of the services, which contains the scripts that they share.
     pub fn shared_scripts(&self) -> &Path {
         self.folder.parent().unwrap_or(&self.folder)

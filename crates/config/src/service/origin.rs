@@ -34,6 +34,8 @@ pub struct ExternalService {
     pub target: Box<Target>,
     /// The source of its resource usage; `None`: unknown.
     pub counted: Option<UsageSource>,
+    /// Whether requests that may change its data are sent.
+    pub allow_writes: bool,
 }
 
 /// The source of the resource usage of an external service.
@@ -73,6 +75,7 @@ pub(super) struct ServiceOriginToml {
     pub(super) url: Option<Spanned<String>>,
     pub(super) pid: Option<Spanned<PidSourceToml>>,
     pub(super) cgroup: Option<Spanned<PathBuf>>,
+    pub(super) allow_writes: Option<Spanned<bool>>,
     pub(super) trust: TrustToml,
 }
 
@@ -85,6 +88,7 @@ impl ServiceOriginToml {
             url: keys.url.clone(),
             pid: keys.pid.clone(),
             cgroup: keys.cgroup.clone(),
+            allow_writes: keys.allow_writes.clone(),
             trust: TrustToml {
                 cacert: keys.cacert.clone(),
                 insecure: keys.insecure.clone(),
@@ -109,7 +113,12 @@ impl ServiceOriginToml {
         };
         if self.url.is_none() {
             self.trust.reject_without_url(source)?;
+            if let Some(key) = &self.allow_writes {
+                let message = "`allow_writes` is for a service that runs already";
+                return Err(source.invalid_with(key.span(), message, "give its `url`, too"));
+            }
         }
+        let allow_writes = self.allow_writes.is_some_and(Spanned::into_inner);
         let contained = (self.image.as_ref().map(|image| (image.span(), "image"))).or_else(|| {
             let file = self.containerfile.as_ref();
             file.map(|file| (file.span(), "containerfile"))
@@ -138,7 +147,11 @@ impl ServiceOriginToml {
             (None, Some(url), None, counted) => {
                 let target = Box::new(external_target(source, &url, (self.trust, folder))?);
                 let counted = counted.map(|(_, counted)| counted);
-                Ok(Some(ServiceOrigin::There(ExternalService { target, counted })))
+                Ok(Some(ServiceOrigin::There(ExternalService {
+                    target,
+                    counted,
+                    allow_writes,
+                })))
             }
             (run, None, None, None) => Ok(run.map(|run| ServiceOrigin::Run(run.into_inner()))),
         }

@@ -64,6 +64,9 @@ pub(super) struct Keys {
     pub(super) pid: Option<Spanned<PidSourceToml>>,
     /// The control group of a service that runs already.
     pub(super) cgroup: Option<Spanned<PathBuf>>,
+    /// Whether requests that may change data are sent to a service that runs already. Default: only GET, HEAD, OPTIONS and operations
+    /// that are `safe`.
+    pub(super) allow_writes: Option<Spanned<bool>>,
     /// A PEM file in the folder of the service with the only certificates to trust.
     pub(super) cacert: Option<Spanned<PathBuf>>,
     /// Whether any certificate is accepted.

@@ -130,6 +130,16 @@ fn bodies_are_texts_fields_or_base64() {
 }
 
 #[test]
+fn fields_of_a_form_are_sent_whatever_the_header_says() {
+    let draft = drafted(&[json!({ "request": {
+        "method": "post", "url": "http://a.example/odd", "headers": [{ "name": "Content-Type", "value": "plain/text" }],
+        "postData": { "mimeType": "application/x-www-form-urlencoded", "params": [{ "name": "a", "value": "1" }] } } })]);
+    let sent = sent(&draft, "postOdd");
+    assert_eq!((sent.line.as_str(), sent.body.as_str()), ("POST /odd", "a=1"));
+    assert_eq!(sent.header("content-type"), Some("plain/text"));
+}
+
+#[test]
 fn what_a_recording_has_cut_is_said() {
     let sized = |path: &str, size: i64, data: Value| {
         let mut entry = post(path, data);
@@ -174,7 +184,7 @@ fn what_a_recording_has_cut_is_said() {
 fn cookies_queries_and_headers_come_from_wherever_they_are() {
     let draft = drafted(&[
         json!({ "request": { "method": "GET", "url": "https://u:p%40@a.example/one", "httpVersion": "h2", "headers": [
-            { "name": ":method", "value": "GET" }, { "name": ":authority", "value": "a.example" }, { "name": "X", "value": 1 }, { "name": "Y" },
+            { "name": ":method", "value": "GET" }, { "name": ":authority", "value": "a.example" }, { "name": "X", "value": 1 }, { "name": "Y" }, { "name": "Accept;q=1", "value": "a" }, { "name": "Z", "value": "a\nb" },
             { "name": "user-agent", "value": "b" }, { "name": "sec-fetch-mode", "value": "cors" } ],
             "queryString": [{ "name": "a", "value": "b c", "comment": "" }], "cookies": [{ "name": "c", "value": "1" }, { "name": "d", "value": "2" }] } }),
         json!({ "request": { "method": "GET", "url": "https://a.example/two?x=1#top", "queryString": [{ "name": "x", "value": "1" }],
@@ -201,6 +211,12 @@ fn cookies_queries_and_headers_come_from_wherever_they_are() {
         (two.line.as_str(), two.header("cookie")),
         ("GET /two?x=1", Some("e=3"))
     );
+    let made = operation(&draft, "getOne");
+    assert!(
+        has_remark(made, "The header `Accept;q=1` is not one of HTTP"),
+        "{made:?}"
+    );
+    assert!(has_remark(made, "The header `Z` is not one of HTTP"), "{made:?}");
     let remark = "Headers that a browser sends about itself are left out: sec-fetch-mode, user-agent.";
     assert!(draft.remarks.contains(&remark.to_owned()), "{:?}", draft.remarks);
 }

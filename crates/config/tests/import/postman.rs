@@ -256,7 +256,7 @@ fn headers_are_a_list_or_lines() {
         json!({ "url": URL, "header": [{ "key": "A", "value": "1" }, { "key": "B", "value": "2", "disabled": true }, { "key": "C", "value": null },
             { "key": "", "value": "3" }, { "key": "{{d}}", "value": "4" }, { "key": "User-Agent", "value": "mine" }] }),
         json!({ "url": URL, "header": "A: 1\r\nB: x:y\n" }),
-        json!({ "url": URL, "header": null }),
+        json!({ "url": URL, "header": null, "method": "post" }),
     ]);
     let headers = |name: &str| -> Vec<String> {
         sent(&draft, name)
@@ -272,6 +272,7 @@ fn headers_are_a_list_or_lines() {
     ));
     assert_eq!(headers("r1"), ["A: 1", "B: x:y"]);
     assert!(headers("r2").is_empty());
+    assert_eq!(sent(&draft, "r2").line, "POST /echo");
 }
 
 #[test]

@@ -193,7 +193,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             .generator
             .begin(&job, placement, &slot.placement.log("generator"));
         let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
-        let pace = Pace::of(&trial.group().load);
+        let pace = Pace::of(&job.load);
         let known_s = self.history.settled_after_s(run.load);
         let watch = WarmUpWatch::new(until, pace, (run.length, known_s), &mut *service.subject.service)?;
         slot.load = Some(MonitoredLoad::new(*run, loading));

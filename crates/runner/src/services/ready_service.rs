@@ -89,6 +89,6 @@ pub(super) fn request<'b>(trial: &Trial<'b>, target: &'b Target) -> CheckRequest
         protocol: trial.entry().protocol,
         seed: trial.seed(),
         thorough: false,
-        allow_writes: true,
+        allow_writes: trial.service.allows_writes(),
     }
 }

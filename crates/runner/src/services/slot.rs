@@ -13,9 +13,10 @@ use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
 use crate::warm_up::WarmUpResult;
 use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, TrialPlacement};
-use prony_config::{Plan, PlannedTrial, Service, Starts, WorkerKind};
+use prony_config::contract::Contract;
+use prony_config::{GroupPlan, Plan, PlannedTrial, Service, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, Placement, Process};
-use prony_load::Target;
+use prony_load::{Protocol, Target};
 use prony_records::{
     Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
     TrialStage, Warning, WarningKind,
@@ -649,6 +650,12 @@ fn parts<'a>(
     let contract = contracts
         .get(service, contract)
         .unwrap_or_else(|| Err(missing(contract)))?;
+    if let Some(reason) = refusal(service, contract, plan.group_of(entry), entry.protocol) {
+        return Err(Exclusion {
+            stage: TrialStage::Check,
+            ..not_built(reason)
+        });
+    }
     let builds = run.built.get(plan.build_of(planned.round) as usize);
     let built = match builds.and_then(|services| services.get(&id)) {
         Some(built) => built.as_ref().map_err(Clone::clone)?,
@@ -664,6 +671,23 @@ fn parts<'a>(
             contract,
         }),
     }
+}
+
+/// Why a service that prony did not start gets no load of a group: its requests may change data.
+fn refusal(service: &Service, contract: &Contract, group: &GroupPlan, protocol: Protocol) -> Option<String> {
+    if service.allows_writes() {
+        return None;
+    }
+    // A workload that cannot be read fails later, with its own message.
+    let steps = contract.unsafe_steps(&group.workload, protocol).ok()?;
+    (!steps.is_empty()).then(|| {
+        format!(
+            "workload `{}` sends requests that may change data ({}), and prony did not start this server: set `allow_writes = true` in \
+             its service.toml, or load safe operations only",
+            group.workload,
+            steps.join(", ")
+        )
+    })
 }
 
 /// The placement of a service of a block.

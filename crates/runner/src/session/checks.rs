@@ -132,6 +132,7 @@ mod tests {
                 })
                 .collect(),
             warnings: Vec::new(),
+            skipped: Vec::new(),
             unavailable: None,
         }
     }

@@ -86,7 +86,7 @@ fn probe_reply(request: &CheckRequest<'_>, case: Option<&Case>) -> ReadinessProb
 
 /// The first request of the contract that succeeds and has no effect on other cases.
 fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
-    let cases = request.contract.cases(request.protocol, request.seed);
+    let cases = request.cases(request.seed);
     let granted = |case: &Case| {
         let expect = case.exchanges.first().map(|exchange| &exchange.expect);
         expect.is_some_and(|expect| {

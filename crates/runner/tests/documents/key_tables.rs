@@ -1,4 +1,4 @@
-//! The tables of keys in `docs/FILES.md`, derived from the schemas.
+//! The pages `schemas/1/KIND.md`: tables of all keys of a kind of file, derived from its schema.
 
 use super::{assert_current, root};
 use prony_config::format::FileKind;
@@ -172,21 +172,19 @@ impl FileTables {
             .max_by_key(|(names, ..)| names.len())
             .filter(|(names, ..)| names.len() >= FEWEST_SHARED);
         let names = most.as_ref().map(|(names, ..)| names.clone()).unwrap_or_default();
-        let mut out = String::new();
-        let titles: Vec<String> = table
-            .titles
-            .iter()
-            .filter(|title| !title.is_empty())
-            .map(|title| format!("**{title}**"))
-            .collect();
+        let titles = table.titles.iter().map(String::as_str);
+        let titles: Vec<&str> = titles.filter(|title| !title.is_empty()).collect();
         let description = if table.is_choice {
             "One of these keys."
         } else {
             &table.description
         };
-        let heading = format!("{}. {}", titles.join(", "), description.replace('\n', " "));
-        out.push_str(heading.trim_start_matches(". "));
-        out.push_str("\n\n");
+        let mut out = String::new();
+        // The table of the file itself has no title.
+        if !titles.is_empty() {
+            let _ = write!(out, "## {}\n\n", titles.join(", "));
+        }
+        let _ = write!(out, "{}\n\n", description.replace('\n', " "));
         let rows: Vec<(&String, &Value)> = table
             .keys
             .iter()
@@ -338,7 +336,7 @@ impl FileTables {
             return String::new();
         }
         let rows: String = rows.into_iter().collect();
-        format!("| key | former name |\n|---|---|\n{rows}\n")
+        format!("## Former names\n\n| key | former name |\n|---|---|\n{rows}\n")
     }
 }
 
@@ -426,27 +424,41 @@ fn plural(name: &str) -> String {
     }
 }
 
-/// `UPDATE=1` writes the tables instead of comparing them.
+/// The name of a kind of file, and its section in `docs/FILES.md`.
+const fn name_and_section(kind: FileKind) -> (&'static str, &'static str) {
+    match kind {
+        FileKind::Contract => ("contract", "contracts"),
+        FileKind::Service => ("service", "services"),
+        FileKind::Suite => ("suite", "suites"),
+        FileKind::Toolchains => ("toolchain", "toolchains"),
+        FileKind::Backing => ("backing service", "backing-services"),
+        FileKind::Testbed => ("testbed", "testbeds"),
+        FileKind::Project => ("project", "projects"),
+        FileKind::Sequence => ("sequence", "sequences"),
+    }
+}
+
+/// `UPDATE=1` writes the pages instead of comparing them.
 #[test]
 fn tables_of_keys_are_current() {
-    const END: &str = "<!-- end -->";
     let contract = FileTables::of(FileKind::Contract);
-    let path = root().join("docs/FILES.md");
-    let mut page = std::fs::read_to_string(&path).expect("the page of files");
     for kind in FileKind::ALL {
-        let mark = format!("<!-- keys: {kind} -->\n");
-        let (before, rest) = page.split_once(&mark).unwrap_or_else(|| panic!("no {mark}"));
-        let (_, after) = rest.split_once(END).expect("the end of the tables is marked");
         let tables = match kind {
             FileKind::Contract => contract.markdown(None),
             FileKind::Suite | FileKind::Sequence => {
-                FileTables::of(kind).markdown(Some((&contract, " of a contract")))
+                FileTables::of(kind).markdown(Some((&contract, " of a [contract](contract.md)")))
             }
             _ => FileTables::of(kind).markdown(None),
         };
-        page = format!("{before}{mark}\n{tables}{END}{after}");
+        let (name, section) = name_and_section(kind);
+        let page = format!(
+            "# All keys of a {name} file\n\n\
+             Generated from the types that prony reads. [FILES.md](../../docs/FILES.md#{section}) has an example, and explains \
+             values and\nplaceholders; [{kind}.json]({kind}.json) is the JSON Schema.\n\n{}\n",
+            tables.trim_end()
+        );
+        assert_current(&root().join(kind.schema_file()).with_extension("md"), &page);
     }
-    assert_current(&path, &page);
 }
 
 /// The values of an enumeration that have descriptions.

@@ -1,4 +1,4 @@
-//! The documents: the tables of keys in `docs/FILES.md`, the examples of files, and the published schemas are current.
+//! The documents: the tables of keys and the schemas in `schemas/1`, and the examples of files in documents, are current.
 
 mod examples;
 mod key_tables;

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         || args.load.connections.growth.is_some()
     {
         return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: leave out --rate, --ramp, --step_load, --stages, --users, -n and -c \
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --step-load, --stages, --users, -n and -c \
              A:B:TIME, and use --start and --limit"
         )));
     }

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Check a server that is already running; a relay needs `prony backend` as its backend
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    /// With --url: also send requests that may change data
+    #[arg(long, requires = "url")]
+    allow_writes: bool,
     #[command(flatten)]
     trust: TrustArgs,
     /// Protocol to use [default: all that the service lists; http with `--url`]
@@ -158,13 +161,16 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
     }
     let contract = contract_named(args.first.as_deref().expect("invariant: required without --all"))?;
     let protocol = spoken_of(&contract, args.protocol)?;
+    if !args.allow_writes {
+        eprintln!("sending only GET, HEAD, OPTIONS and operations that are `safe` in the contract");
+    }
     let report = check(&CheckRequest {
         contract: &contract,
         target: &target,
         protocol,
         seed,
         thorough: args.thorough,
-        allow_writes: true,
+        allow_writes: args.allow_writes,
     });
     Ok(Row {
         id: ServiceId {

@@ -41,6 +41,8 @@ pub(crate) struct Call<'a> {
     http_only: bool,
     /// The operations that must be called before.
     pub(crate) needs: Vec<Spanned<String>>,
+    /// What the operation says about its safety; `None` for another request.
+    pub(crate) safe: Option<bool>,
     span: Range<usize>,
 }
 
@@ -56,8 +58,9 @@ impl Contract {
             || !own.headers.is_empty();
         let changes_grpc =
             own.grpc.is_some() || own.message.is_some() || own.messages.is_some() || own.deadline.is_some();
+        let is_other = own.http.is_some() || own.grpc.is_some() || own.websocket.is_some();
         let operation = own.operation.take();
-        let mut needs = Vec::new();
+        let (mut needs, mut safe) = (Vec::new(), None);
         if let Some(name) = &operation {
             let base = self.written.operation.get(name.get_ref()).ok_or_else(|| {
                 let names = self.written.operation.keys().map(String::as_str);
@@ -66,6 +69,7 @@ impl Contract {
                 self.file.invalid_with(name.span(), message, help)
             })?;
             needs.clone_from(&base.get_ref().needs);
+            safe = base.get_ref().safe.filter(|_| !is_other);
             complete(&mut own, base.get_ref().into());
         }
         for (name, token) in &self.tokens.shared {
@@ -93,6 +97,7 @@ impl Contract {
             operation: operation.map(Spanned::into_inner),
             http_only: changes_http && !changes_grpc,
             needs,
+            safe,
             written: own,
             span: call.span(),
         })
@@ -460,7 +465,7 @@ impl Call<'_> {
 }
 
 /// Whether a text is a token of RFC 9110, as the name of a header is.
-fn is_token(name: &str) -> bool {
+pub(crate) fn is_token(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_letter)
 }

@@ -76,6 +76,8 @@ pub struct Exchange {
     pub expect: Expectation,
     /// The script of a WebSocket, on a connection of its own; empty for other protocols.
     pub script: Vec<ScriptStep>,
+    /// Whether the request changes nothing.
+    pub is_safe: bool,
     /// The longest time until the reply is complete.
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, at most for this time.
@@ -83,13 +85,9 @@ pub struct Exchange {
 }
 
 impl Case {
-    /// Whether none of its requests changes data, by their methods (RFC 9110, section 9.2.1).
-    pub fn only_reads(&self) -> bool {
-        let is_safe = |exchange: &Exchange| {
-            exchange.script.is_empty()
-                && matches!(exchange.request.method.as_str(), "GET" | "HEAD" | "OPTIONS")
-        };
-        self.exchanges.iter().all(is_safe)
+    /// Whether none of its requests changes data.
+    pub fn is_safe(&self) -> bool {
+        self.exchanges.iter().all(|exchange| exchange.is_safe)
     }
 }
 
@@ -106,10 +104,24 @@ impl Contract {
             .expect("invariant: every case was built once when the contract was loaded")
     }
 
+    /// The cases for a server that prony did not start: none of their requests changes data.
+    pub fn safe_cases(&self, protocol: Protocol, seed: u64) -> Vec<Case> {
+        let mut cases = self
+            .cases_of(protocol, seed, true)
+            .expect("invariant: every case was built once when the contract was loaded");
+        cases.retain(Case::is_safe);
+        cases
+    }
+
     pub(crate) fn try_cases(&self, protocol: Protocol, seed: u64) -> Result<Vec<Case>, ConfigError> {
+        self.cases_of(protocol, seed, false)
+    }
+
+    /// `only_safe`: the common cases call only operations that change nothing.
+    fn cases_of(&self, protocol: Protocol, seed: u64, only_safe: bool) -> Result<Vec<Case>, ConfigError> {
         let mut random = SmallRng::seed_from_u64(seed);
         let (mut cases, common): (Vec<Case>, Vec<Case>) = self
-            .common_cases(protocol, &mut random)?
+            .common_cases(protocol, &mut random, only_safe)?
             .into_iter()
             .partition(|case| case.name == common::FIRST);
         for written in &self.written.case {
@@ -419,6 +431,7 @@ impl Call<'_> {
         Ok(Exchange {
             label: label(protocol, &request, bindings, (slots, self.with())),
             script: self.script(&request, &filling)?,
+            is_safe: self.is_safe(protocol),
             request,
             expect,
             within: within.map(|time| time.0),

@@ -80,6 +80,7 @@ impl Contract {
             label: operation.to_owned(),
             request,
             expect,
+            is_safe: call.is_safe(protocol),
             script: Vec::new(),
             within: None,
             until: None,

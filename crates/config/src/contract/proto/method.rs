@@ -1,11 +1,13 @@
 //! Methods of a `.proto` file for callers without a contract: JSON in, encoded messages out.
 
+use super::editions::ProtoFolder;
 use super::methods_of;
 use crate::format::suggestion::known;
 use prony_load::Bytes;
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use protox::file::{ChainFileResolver, GoogleFileResolver};
 use std::path::{Path, PathBuf};
 
 /// An error in a `.proto` file, a method or a message.
@@ -54,23 +56,31 @@ impl ProtoMethod {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let folders = folders.iter().map(PathBuf::as_path).chain([folder]);
-        match protox::compile([file], folders.clone()) {
-            Ok(set) => Self::of_set(set, &origin, name),
+        let mut files = ChainFileResolver::new();
+        for folder in folders.iter().map(PathBuf::as_path).chain([folder]) {
+            files.add(ProtoFolder::new(folder));
+        }
+        files.add(GoogleFileResolver::new());
+        let mut compiler = protox::Compiler::with_file_resolver(files);
+        compiler.include_source_info(true).include_imports(true);
+        match compiler.open_file(file) {
+            Ok(compiler) => Self::of_set(compiler.file_descriptor_set(), &origin, name),
             Err(error) => Err(ProtoError::Schema {
                 origin,
+                // With the line, if the compiler found it.
                 reason: match error.file() {
-                    Some(name) if error.is_parse() && has_edition(name, folders) => {
-                        format!("{error:?}: {NO_EDITIONS}")
-                    }
-                    _ => format!("{error:?}"),
+                    Some(_) => format!("{error:?}"),
+                    None => error.to_string(),
                 },
             }),
         }
     }
 
     /// Finds `package.Service/method` in compiled files.
-    pub(crate) fn of_set(set: FileDescriptorSet, origin: &str, name: &str) -> Result<Self, ProtoError> {
+    pub(crate) fn of_set(mut set: FileDescriptorSet, origin: &str, name: &str) -> Result<Self, ProtoError> {
+        // A service whose files have an edition says so; proto2 has the same messages.
+        let editions = set.file.iter_mut().filter(|file| file.syntax() == "editions");
+        editions.for_each(|file| file.syntax = Some("proto2".to_owned()));
         let schema = Bytes(set.encode_to_vec());
         let pool = DescriptorPool::from_file_descriptor_set(set).map_err(|error| ProtoError::Schema {
             origin: origin.to_owned(),
@@ -124,20 +134,6 @@ impl ProtoMethod {
     pub fn encode_reply(&self, json: &str) -> Result<Vec<u8>, ProtoError> {
         encode(self.method.output(), json)
     }
-}
-
-/// What to do about a file that the compiler does not know how to read.
-const NO_EDITIONS: &str = "prony reads the syntaxes proto2 and proto3, no editions: leave --proto out if the service has server reflection, or \
-     give a file with `syntax = \"proto3\"`";
-
-/// Whether a file, of the first folder that has it, declares an edition instead of a syntax.
-fn has_edition<'a>(name: &str, mut folders: impl Iterator<Item = &'a Path>) -> bool {
-    let text = folders.find_map(|folder| std::fs::read_to_string(folder.join(name)).ok());
-    let is_edition = |line: &str| {
-        let rest = line.trim_start().strip_prefix("edition");
-        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
-    };
-    text.is_some_and(|text| text.lines().any(is_edition))
 }
 
 fn encode(kind: MessageDescriptor, json: &str) -> Result<Vec<u8>, ProtoError> {
@@ -198,14 +194,31 @@ mod tests {
     }
 
     #[test]
-    fn editions_are_named() {
-        let error = find("// new\nedition = \"2023\";\npackage a;", "a.Echo/one").expect_err("an edition");
+    fn a_service_of_an_edition_is_read() {
+        let method = find(SCHEMA, "a.b.Echo/one").expect("a method");
+        let mut set = FileDescriptorSet::decode(&method.schema.0[..]).expect("files");
+        set.file[0].syntax = Some("editions".to_owned());
+        let method = ProtoMethod::of_set(set, "the service", "a.b.Echo/one").expect("a method");
+        let bytes = method.encode_request(r#"{"n": 150}"#);
+        assert_eq!(bytes.as_deref(), Ok(&b"\x08\x96\x01"[..]));
+    }
+
+    #[test]
+    fn files_of_editions_are_read() {
+        let schema = "edition = \"2023\"; package a.b;\n\
+            message Ask { int32 n = 1; repeated int32 many = 2; Ask more = 3; }\n\
+            service Echo { rpc one(Ask) returns (Ask); }";
+        let method = find(schema, "a.b.Echo/one").expect("a method");
+        let bytes = method.encode_request(r#"{"n": 0, "many": [1], "more": {"n": 150}}"#);
+        assert_eq!(bytes.as_deref(), Ok(&b"\x08\x00\x10\x01\x1a\x03\x08\x96\x01"[..]));
+        let error =
+            find("edition = \"2023\";\nmessage A {\n  int32 n = ;\n}", "a.Echo/one").expect_err("no number");
+        assert!(error.contains("echo.proto:3:"), "{error}");
+        let error = find("edition = \"2099\";", "a.Echo/one").expect_err("a future edition");
         assert!(
-            error.contains("echo.proto:2:") && error.contains("no editions"),
+            error.contains("echo.proto:1: edition \"2099\" is not known"),
             "{error}"
         );
-        let error = find("syntax = \"proto3\"; message", "a.Echo/one").expect_err("cut");
-        assert!(!error.contains("editions"), "{error}");
     }
 
     #[test]

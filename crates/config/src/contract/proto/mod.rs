@@ -1,5 +1,6 @@
 //! Protocol Buffers: the methods of a `.proto` file or of a service, and messages written as TOML or JSON.
 
+mod editions;
 mod method;
 mod reflection;
 mod schema;

@@ -1,5 +1,6 @@
 //! The Protocol Buffers schema of a contract, and messages written as TOML.
 
+use super::editions::ProtoFolder;
 use super::methods_of;
 use crate::contract::named_file;
 use crate::contract::source::fixed_length;
@@ -7,7 +8,7 @@ use crate::contract::template::Builder;
 use prony_load::{Bytes, Parameter, Template};
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
-use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -21,14 +22,14 @@ pub(crate) struct Schema {
 /// The files of a contract that its schema imports.
 struct FolderFiles {
     folder: PathBuf,
-    files: IncludeFileResolver,
+    files: ProtoFolder,
 }
 
 impl FolderFiles {
     fn of(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            files: IncludeFileResolver::new(folder.to_owned()),
+            files: ProtoFolder::new(folder),
         }
     }
 }

@@ -22,6 +22,10 @@ pub(crate) struct OperationToml {
     #[serde(default = "yes")]
     #[schemars(extend("x-aliases" = ["common"]))]
     pub(crate) common_cases: bool,
+    /// Whether it changes nothing, so that a check may send it to a server that prony did not start. Default: `true` for GET, HEAD
+    /// and OPTIONS.
+    #[serde(default, skip_serializing)]
+    pub(crate) safe: Option<bool>,
     /// Operations that must be called before, because this one uses what they capture.
     #[serde(default)]
     pub(crate) needs: Vec<Spanned<String>>,
@@ -154,7 +158,7 @@ pub(crate) struct CallToml {
     pub(crate) deadline: Option<DurationText>,
     /// The expected reply, instead of the operation's.
     pub(crate) expect: Option<Spanned<ExpectToml>>,
-    /// Values of the reply for later calls, in addition to those of the operation.
+    /// Values of the reply for later calls, instead of those of the operation; `{}` captures nothing.
     pub(crate) capture: Option<BTreeMap<String, Spanned<CaptureToml>>>,
     /// The frames of a WebSocket, instead of a single message.
     #[schemars(extend("x-aliases" = ["talk"]))]

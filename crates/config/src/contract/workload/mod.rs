@@ -89,7 +89,7 @@ impl Contract {
     }
 
     /// The steps of a workload, with the operations that others need before them.
-    fn steps(
+    pub(crate) fn steps(
         &self,
         name: &str,
         written: &Spanned<WorkloadToml>,

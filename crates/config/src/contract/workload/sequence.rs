@@ -171,6 +171,7 @@ fn completed(call: CallToml) -> OperationToml {
         .get_or_insert_with(|| OneOrMany(vec![Status::Code(200)]));
     OperationToml {
         summary: String::new(),
+        safe: None,
         common_cases: true,
         needs: Vec::new(),
         http: call.http,

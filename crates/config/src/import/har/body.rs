@@ -20,11 +20,11 @@ pub(super) fn read(
     let data = entry.pointer("/request/postData").unwrap_or(&nothing);
     let params = list(data, "/params");
     let has_type = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("content-type");
-    let kind = headers.iter().find(has_type).map(|(_, kind)| kind.as_str());
-    let kind = kind
-        .or_else(|| text(data, "/mimeType"))
-        .unwrap_or(FORM)
-        .to_owned();
+    let of_header = headers.iter().find(has_type).map(|(_, kind)| kind.as_str());
+    let of_data = text(data, "/mimeType");
+    let is_form = |kind: &&str| kind.starts_with(FORM) || kind.starts_with("multipart/");
+    let kind = of_header.filter(is_form).or(of_data).or(of_header);
+    let kind = kind.unwrap_or(FORM).to_owned();
     let lower = kind.to_ascii_lowercase();
     let body = match text(data, "/text") {
         Some(body) if text(data, "/encoding") == Some("base64") => {

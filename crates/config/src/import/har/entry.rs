@@ -102,7 +102,7 @@ pub(super) fn read(entry: &Value, pointer: &str) -> Result<Entry, String> {
         origin,
         target,
         sent: CapturedRequest {
-            method: method.to_owned(),
+            method: standard_method(method),
             url,
             headers,
             body,
@@ -112,6 +112,13 @@ pub(super) fn read(entry: &Value, pointer: &str) -> Result<Entry, String> {
         reply,
         remark,
     })
+}
+
+/// Standard methods in the case in which browsers send them.
+fn standard_method(method: &str) -> String {
+    let upper = method.to_ascii_uppercase();
+    let is_standard = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(&upper.as_str());
+    if is_standard { upper } else { method.to_owned() }
 }
 
 /// The URL, with the query that some programs write only as a list.

@@ -20,6 +20,8 @@ use variables::{RequestVariables, Scopes, is_disabled, plain};
 /// The deepest nesting of folders.
 const DEEPEST: usize = 20;
 
+/// The kind of a script that is run before a request.
+const BEFORE_REQUEST: &str = "pre-request script";
 /// The most servers that a remark names.
 const MOST_SERVERS: usize = 10;
 
@@ -155,7 +157,8 @@ impl<'a> CollectionReader<'a> {
         let method = request.get("method").and_then(Value::as_str).unwrap_or("GET");
         let mut gaps = Vec::new();
         let mut sent = CapturedRequest {
-            method: variables.fill(method),
+            // As Postman sends it.
+            method: variables.fill(method).to_ascii_uppercase(),
             url,
             headers: headers(request, variables),
             ..CapturedRequest::default()
@@ -167,7 +170,7 @@ impl<'a> CollectionReader<'a> {
             sent.body = Some(body.text);
         }
         gaps.extend(authorise(auth::read(auth, variables), &mut sent));
-        if variables.has_sign(&sent.method) {
+        if variables.has_sign(&variables.fill(method)) {
             return Err("its method is a variable without a value".to_owned());
         }
         sent.headers.retain(|(name, _)| {
@@ -190,7 +193,10 @@ impl<'a> CollectionReader<'a> {
             made.add_gap(gap);
         }
         for script in scripts(item) {
-            made.add_gap(format!("The {script} of this request is not run."));
+            made.remarks
+                .push(format!("The {script} of this request is not run."));
+            // It can change the request.
+            made.is_partial |= script == BEFORE_REQUEST;
         }
         reply::expect(item, &mut made);
         self.add(made, server, &pointer);
@@ -240,7 +246,7 @@ fn scripts(part: &Value) -> Vec<&'static str> {
     let mut kinds: Vec<&str> = events
         .filter(|event| event.pointer("/script/exec").is_some_and(has_text))
         .filter_map(|event| match event.get("listen")?.as_str()? {
-            "prerequest" => Some("pre-request script"),
+            "prerequest" => Some(BEFORE_REQUEST),
             "test" => Some("test script"),
             _ => None,
         })

@@ -219,7 +219,10 @@ impl Arguments<'_> {
                 let referer = value.strip_suffix(";auto").unwrap_or(&value).to_owned();
                 self.set_own("Referer", referer);
             }
-            "range" => self.set_own("Range", format!("bytes={value}")),
+            "range" => {
+                let open = if value.contains('-') { "" } else { "-" };
+                self.set_own("Range", format!("bytes={value}{open}"));
+            }
             "oauth2-bearer" => self.set_own("Authorization", format!("Bearer {value}")),
             "cookie" if value.is_empty() || value.contains('=') => self.cookies.push(value),
             "cookie" => {

@@ -132,7 +132,8 @@ impl<'a> CapacitySteps<'a> {
             Step::Start(_) => Some(Step::Check(0)),
             Step::Check(_) => Some(match self.warm_up {
                 Some(warm_up) => {
-                    let run = self.run(start, self.duration_ns, self.recorded());
+                    // Long measurements are judged by their objective: a service need not be stable for all of one.
+                    let run = self.run(start, self.search.step_ns, self.recorded());
                     Step::WarmUp(vec![run], WarmUp::Planned(warm_up))
                 }
                 None => self.try_next(self.course(start, results)),

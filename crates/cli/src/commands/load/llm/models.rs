@@ -30,6 +30,7 @@ pub(super) fn only_one(
             },
             expect: Expectation::default(),
             script: Vec::new(),
+            is_safe: true,
             within: None,
             until: None,
         },

@@ -64,8 +64,17 @@ impl Contract {
         &self,
         protocol: Protocol,
         random: &mut SmallRng,
+        only_safe: bool,
     ) -> Result<Vec<Case>, ConfigError> {
-        let calls = self.operation_calls(protocol)?;
+        let mut calls = self.operation_calls(protocol)?;
+        if only_safe {
+            let mut is_safe = Vec::new();
+            for call in &calls {
+                is_safe.push(call.drawn(protocol, random)?.iter().all(|one| one.is_safe));
+            }
+            let mut is_safe = is_safe.into_iter();
+            calls.retain(|_| is_safe.next().unwrap_or(false));
+        }
         let known = self.known_lines();
         let mut draw = ExchangeGenerator {
             protocol,
@@ -268,6 +277,7 @@ impl ExchangeGenerator<'_> {
                 }
                 let mut wrong = right.clone();
                 method.clone_into(&mut wrong.request.method);
+                wrong.is_safe = false;
                 if method == "POST" {
                     let headers = &mut wrong.request.headers;
                     headers.retain(|header| !header.name.eq_ignore_ascii_case("content-type"));
