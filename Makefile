@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # The folder in which scripts/setup installs a Node.js if the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-drafts bench-engine bench-store dist test-dist fuzz clean studies study site
+.PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-drafts bench-engine bench-store dist test-dist fuzz clean studies study site pictures
 
 help: ## list the recipes
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -33,6 +33,10 @@ study-%: build
 site: build ## static pages of results/: all rankings, each service over all rankings, badges and a feed, in target/site
 	@rm -rf target/site
 	@target/release/prony report --site target/site --from results
+
+pictures: site ## the pictures of the documents, from the pages of results/
+	@scripts/setup chromium=chromium
+	@cd web && npm ci --no-audit --no-fund --silent && npm run --silent pictures
 
 bench-drafts: build ## measure drafts from descriptions of 100, 1,000 and 5,000 operations (a minute)
 	@cargo xtask bench-drafts

@@ -391,7 +391,10 @@ fn rounds_are_spent_on_those_whose_rank_is_open() {
         ended.err
     );
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("toy-slow/current was measured in"), "{warnings}");
+    assert!(
+        warnings.contains("toy-slow/current was measured in"),
+        "{warnings}"
+    );
 }
 
 #[test]

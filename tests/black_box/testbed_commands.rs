@@ -328,10 +328,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     let times = ["--rounds", "2", "-d", "2s", "--warmup", "500ms", "-c", "8"];
     let duet = prony(&[&["duet", "toy-wide", "toy-wide"], &times[..]].concat());
     let warnings = duet["warnings"].to_string();
-    assert!(
-        warnings.contains(" of 2 rounds: Network limit: "),
-        "{warnings}"
-    );
+    assert!(warnings.contains(" of 2 rounds: Network limit: "), "{warnings}");
     assert!(warnings.contains(" Gbit/s from "), "{warnings}");
     let run = duet["run"].as_str().expect("a run");
     let report = remote.checkout.prony(&["report", run, "--json"]).json();

@@ -1,6 +1,6 @@
 // All pairs of services of a group: verdicts are looked up, ratios are computed on demand.
 
-import type { Estimate, Group, PackedPairs, Verdict } from "./data.ts";
+import { idOf, type Estimate, type Group, type PackedPairs, type Row, type Verdict } from "./data.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
@@ -58,6 +58,13 @@ export class Comparisons {
     for (const letter of this.packed.reach.slice(3 * pair, 3 * pair + 3)) code = 64 * code + (DIGIT.get(letter) ?? 0);
     return MIN_HALF_WIDTH * (MAX_HALF_WIDTH / MIN_HALF_WIDTH) ** (code / STEPS);
   }
+}
+
+/** The services that are statistically tied with this one. */
+export function tiedWith(group: Group, row: Row): string[] {
+  const id = idOf(row);
+  const bounds = group.services.filter((other) => other.tied_with?.includes(id)).map(idOf);
+  return [...new Set([...(row.tied_with ?? []), ...bounds, ...comparisonsOf(group).tiedWith(id)])];
 }
 
 const cache = new WeakMap<Group, Comparisons>();

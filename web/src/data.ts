@@ -158,7 +158,7 @@ export type TrialPoint = {
   workers?: WorkerRow[];
   /** Why there is no measurement. */
   excluded?: string | null;
-} & { [metric in Metric]?: number };
+} & { [metric in Metric]?: number | "no_bound" };
 
 /** A window of a service that was interleaved with others. */
 export interface Window {
@@ -197,6 +197,8 @@ export type Row = {
   /** The ranks that the data allows, both ends included. */
   rank_low: number | null;
   rank_high: number | null;
+  /** Lower bounds only, since their ratios are unknown: the services that are not proven to differ. */
+  tied_with?: string[];
   /** The value of the ranked metric over that of the first service, within the same rounds. */
   ratio_to_first?: Estimate;
   /** Capacity: the rate that a further start sustains, with the confidence of the intervals. */
@@ -235,6 +237,8 @@ export interface Group {
   ceiling_per_s: number | null;
   ceiling_text: string | null;
   ranked_by: Metric;
+  /** Relative difference up to which services count as equal. */
+  tie_band: number;
   /** Display names of the backing services; absent if there are none. */
   backing_services?: string[];
   /** The result in a sentence. */
@@ -260,6 +264,9 @@ export interface ServiceInfo {
   image?: string | null;
   /** The folder of its source, relative to the root of the project. */
   source?: string | null;
+  /** Shell commands. */
+  build?: string[];
+  start?: string | null;
 }
 
 export interface Environment {
@@ -319,6 +326,8 @@ export interface ServiceCheck {
   protocol?: string;
   passed: boolean;
   cases: string[];
+  /** The operations of each case. */
+  operations?: Record<string, string[]>;
   failures: { case: string; expected: string; got: string }[];
   warnings: string[];
   unavailable: string | null;

@@ -40,18 +40,21 @@ export function unitFor(dimension: Dimension, values: number[]): Unit {
   return chosen;
 }
 
-const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+/** Rounds like prony's other formats: a half to the even digit, which `toFixed` does not. */
+const FIXED = [0, 1, 2, 3, 4].map(
+  (places) => new Intl.NumberFormat("en-GB", { minimumFractionDigits: places, maximumFractionDigits: places, roundingMode: "halfEven" } as Intl.NumberFormatOptions),
+);
+
+const fixed = (value: number, places: number): string => FIXED[places]!.format(value);
 
 /** A whole count; for means, which are not whole, `digits` shows more. */
-export const formatCount = (count: number): string => grouped.format(count);
+export const formatCount = (count: number): string => fixed(count, 0);
 
 /** Three significant digits; thousands grouped, never in powers of ten. */
 export function digits(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 99.95) return grouped.format(value);
-  const places = size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.09995 ? 3 : 4;
-  return value.toFixed(places);
+  return fixed(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.09995 ? 3 : 4);
 }
 
 export const inUnit = (value: number, unit: Unit): string => digits(value / unit.factor);
@@ -65,7 +68,9 @@ export const humanize = (value: number, dimension: Dimension): string => withUni
 
 export const percent = (share: number): string => {
   const value = share * 100;
-  return `${value >= 10 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
+  // A confidence of 99.9 % is not 100 %.
+  if (value > 99 && value < 99.995) return `${fixed(value, 2).replace(/\.?0+$/, "")} %`;
+  return `${fixed(value, value >= 10 ? 0 : value >= 0.095 ? 1 : 2)} %`;
 };
 
 /** The text shown for a value, and its half-width. */
@@ -100,13 +105,13 @@ export function intervalWithUnit(interval: Estimate, unit: Unit): string {
 }
 
 /** A ratio with up to two decimals and three significant digits. */
-export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
+export const ratio = (value: number): string => fixed(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 
 /** A sentence in which no line breaks between a number and its unit. */
-export const nonBreaking = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b)/g, "$1\u00a0$2");
+export const nonBreaking = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b|[KMG]?i?B\b)/g, "$1\u00a0$2");
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${grouped.format(count)} ${count === 1 ? one : many}`;
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 

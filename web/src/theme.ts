@@ -50,6 +50,8 @@ export const MAX_LINES = 8;
 
 export type Choice = "auto" | Mode;
 export const ThemeContext = createContext<Theme>(LIGHT);
+/** Whether the page is being printed: then it is light, and shows what a screen hides. */
+export const PrintContext = createContext(false);
 export const themeOf = (mode: Mode): Theme => (mode === "dark" ? DARK : LIGHT);
 
 const STORAGE_KEY = "prony-theme";
@@ -71,8 +73,12 @@ export function applyChoice(choice: Choice): Mode {
     // The choice then lasts only as long as the page.
   }
   const mode = choice === "auto" ? (wantsDark.matches ? "dark" : "light") : choice;
-  document.documentElement.dataset["theme"] = mode;
+  showMode(mode);
   return mode;
+}
+
+export function showMode(mode: Mode): void {
+  document.documentElement.dataset["theme"] = mode;
 }
 
 export function onSystemChange(listener: () => void): () => void {

@@ -9,7 +9,7 @@ export interface Sort {
   descending: boolean;
 }
 
-interface View {
+export interface View {
   /** Key of the group; empty for the first one. */
   group: string;
   filter: Filter;

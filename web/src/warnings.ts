@@ -29,16 +29,18 @@ export function affectedFigures(warning: Warning): string {
   return figures.map((figure) => FIGURE_NAMES[figure] ?? figure).join(", ");
 }
 
-const ORDER: Level[] = ["invalid", "warning", "note"];
+/** Those that leave no result come first. The others keep their order, because one may refer to another before it. */
+export const byLevel = (warnings: Warning[]): Warning[] => {
+  const isInvalid = (warning: Warning) => levelOf(warning) === "invalid";
+  return [...warnings.filter(isInvalid), ...warnings.filter((warning) => !isInvalid(warning))];
+};
 
-/** The most serious first, otherwise in their order. */
-export const byLevel = (warnings: Warning[]): Warning[] => ORDER.flatMap((level) => warnings.filter((warning) => levelOf(warning) === level));
-
-/** The warnings of a row that its group does not already show for all services. */
+/** The warnings of a row that its group does not already show for most services. Notes of a service differ by their text. */
 export const ownWarnings = (group: Group, row: Row): Warning[] =>
-  row.warnings.filter(({ kind, text, bottleneck, scope }) => {
-    if (bottleneck === "generator") return !row.generator_bound;
-    return !group.warnings.some((other) => other.kind === kind && (scope === "machine" || other.text.includes(text)));
+  row.warnings.filter((warning) => {
+    if (warning.bottleneck === "generator") return !row.generator_bound;
+    const differsByText = levelOf(warning) === "note" && warning.scope !== "machine";
+    return !group.warnings.some((other) => other.kind === warning.kind && (!differsByText || other.text.includes(warning.text)));
   });
 
 /** The warnings of the row itself that affect this figure. */

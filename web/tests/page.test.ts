@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import type { Report } from "../src/data.ts";
+import type { Report, Row } from "../src/data.ts";
 import { Browser, drawAll, eventually, violations } from "./browser.ts";
 import { inTurns, synthetic } from "./synthetic.ts";
 
@@ -93,24 +93,28 @@ describe("the report", () => {
   test("shows ranks as ranges and excluded services with their reason", async () => {
     const { page } = await browser.open(synthetic(SMALL));
     const ranks = await page.locator(".ranking > tbody > tr[data-service] > td.rank").allInnerTexts();
-    assert.deepEqual(ranks.map((rank) => rank.replace(/\s+/g, " ").trim()), ["1", "2", "3", "4–5", "4–5", "6", "7–8", "7–8", "– not ranked"]);
+    assert.deepEqual(ranks.map((rank) => rank.replace(/\s+/g, " ").trim()), ["1", "2", "3", "4–5 tied with 1", "4–5 tied with 1", "6", "7–8 tied with 1", "7–8 tied with 1", "– not ranked"]);
     assert.match(await page.locator("tr.excluded").innerText(), /Excluded at check: .*12 bytes/s);
     await page.close();
   });
 
-  test("shows a service that the generator limited first, as a lower bound without a rank", async () => {
+  test("ranks a service that the generator limited as a lower bound, with its ties", async () => {
     const report = synthetic(SMALL);
-    const rows = report.groups[0]!.services;
-    const best = rows[0]!;
-    best.rank = null;
-    best.generator_bound = true;
+    const [first, second] = report.groups[0]!.services as [Row, Row];
+    const id = (row: Row) => `${row.service}/${row.variant}`;
+    // The second may be the first: its rate is a lower bound.
+    Object.assign(first, { rank_high: 2 });
+    Object.assign(second, { generator_bound: true, rank: 1, rank_low: 1, rank_high: 2, tied_with: [id(first)] });
     const { page } = await browser.open(report);
-    const first = page.locator(".ranking > tbody > tr[data-service]").first();
-    assert.match(await first.innerText(), /^–[^]*generator’s limit[^]*≥ \d/);
+    const row = page.locator(`tr[data-service="${id(second)}"]`);
+    assert.match(await row.innerText(), /^1–2\s+tied with 1[^]*generator’s limit[^]*≥ \d/);
     assert.match(await page.locator(".ranking caption").innerText(), /compare CPU per request/);
-    await page.getByRole("button", { name: "Rank" }).click();
-    await page.getByRole("button", { name: "Rank" }).click();
-    assert.equal(await first.getAttribute("data-service"), `${best.service}/${best.variant}`);
+    for (const [one, other] of [[first, second], [second, first]] as const) {
+      await page.locator(`tr[data-service="${id(one)}"] .more button`).click();
+      const title = report.services.find((info) => id(info as unknown as Row) === id(other))!.title;
+      assert.match(await page.locator(".detail-row").last().innerText(), new RegExp(`Statistically tied with\\s+${title.replaceAll(".", "\\.")}`));
+      await page.locator(`tr[data-service="${id(one)}"] .more button`).click();
+    }
     await page.close();
   });
 
@@ -142,7 +146,7 @@ describe("the report", () => {
     report.checks!.services[0]!.warnings = ["no Date header"];
     const { page } = await browser.open(report);
     const section = page.locator("section[aria-labelledby=checks]");
-    assert.deepEqual(await section.locator("h3").allInnerTexts(), ["Failures", "Warnings, which fail no check"]);
+    assert.deepEqual(await section.locator("h3").allInnerTexts(), ["Failures", "Warnings (do not fail the check)"]);
     const [failed, warned] = await section.locator("ul.findings").allInnerTexts();
     assert.match(failed!, /expected/);
     assert.ok(warned!.includes("no Date header") && !failed!.includes("no Date header"));
@@ -267,15 +271,6 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("prints light, without controls", async () => {
-    const { page } = await browser.open(synthetic(SMALL), { dark: true });
-    await page.emulateMedia({ media: "print", colorScheme: "dark" });
-    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    await page.locator('#chart-published [data-drawn="light"] canvas').waitFor();
-    assert.equal(await page.locator(".filters").isVisible(), false);
-    await page.close();
-  });
-
   test("is a page if no service has a number", async () => {
     const report = synthetic({ services: 3, contracts: ["hello"] });
     const [group] = report.groups;
@@ -339,7 +334,7 @@ describe("what prony writes", () => {
     await drawAll(page);
     await page.locator("tr.excluded .more button").click();
     await page.locator('tr[data-service="go-gorilla/current"] .more button').click();
-    await page.locator("#chart-bars-goodput_per_s canvas").hover({ position: { x: 400, y: 45 } });
+    await page.locator("#chart-bars-goodput_per_s canvas").hover({ position: { x: 400, y: 54 } });
     await page.locator(".tip").waitFor();
     assert.equal(await page.title(), "sample – prony");
     assert.equal(await page.locator("main script, .tip script").count(), 0);

@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Report } from "../src/data.ts";
 import { Browser, drawAll, eventually, violations } from "./browser.ts";
+import { chartsIn } from "./pdf.ts";
 import { FakeServer } from "./server.ts";
 import { synthetic } from "./synthetic.ts";
 
@@ -242,6 +243,8 @@ describe("the other pages", () => {
     await drawAll(page);
     assert.match(await page.locator("#chart-history-goodput_per_s").first().innerText(), /a dashed line marks where the level changed/);
     await fits(page);
+    const figures = await page.locator("figure.chart").count();
+    assert.ok(chartsIn(await page.pdf({ format: "A4" })).length >= figures, "a PDF has every chart");
     assert.deepEqual(said, []);
     await page.close();
   });

@@ -45,6 +45,8 @@ function infos(count: number): ServiceInfo[] {
       note: null,
       pinned: index % 7 === 6,
       source: `services/${service}`,
+      build: [`make ${service}`],
+      start: `exec ./${service}`,
     };
   });
 }
@@ -278,6 +280,7 @@ function groupOf(contract: string, load: Record<string, unknown>, load_text: str
     ceiling_text: null,
     offered_per_s: typeof load["rate"] === "number" ? load["rate"] : null,
     ranked_by: "throughput_per_s",
+    tie_band: 0.01,
     finding: `${best.service} leads: ${Math.round(pointOf(best)).toLocaleString("en-GB")} replies per second, ${times.low.toFixed(2)}–${times.high.toFixed(2)} × ${next.service}, the next.`,
     services: [...rows, excluded(failing)],
     pairs,
@@ -296,6 +299,7 @@ function checksOf(services: ServiceInfo[], contracts: string[]): ServiceCheck[] 
         contract,
         passed: !last,
         cases,
+        operations: Object.fromEntries(cases.map((name) => [name, ["hello"]])),
         failures: last ? [{ case: "hello", expected: "body `Hello, World!`", got: "body `Hello, World`" }] : [],
         warnings: index === 3 ? ["closes the connection after each reply"] : [],
         unavailable: null,
@@ -404,11 +408,11 @@ function figuresOf(metric: Metric): string[] {
   return /p99|max/.test(metric) ? ["times", "tail"] : ["times"];
 }
 
-/** Digits that prony keeps for charts and for single trials on the page; six for all other numbers. */
+/** Digits that prony keeps for charts and for single trials on the page; eight for all other numbers. */
 const ROUGH: Record<string, number> = { response_time_curve: 3, response_time_density: 3, series: 4 };
 
 function shortened(value: unknown, key = "", digits = 0): unknown {
-  if (typeof value === "number") return digits > 0 ? Number(value.toPrecision(digits)) : Number.isInteger(value) ? value : Number(value.toPrecision(6));
+  if (typeof value === "number") return digits > 0 ? Number(value.toPrecision(digits)) : Number.isInteger(value) ? value : Number(value.toPrecision(8));
   // The shares of a curve keep their nines.
   if (Array.isArray(value)) return value.map((one, at) => shortened(one, key, key === "response_time_curve" && at === 0 && typeof one === "number" ? 6 : digits));
   if (value === null || typeof value !== "object") return value;

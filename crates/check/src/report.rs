@@ -58,6 +58,8 @@ impl CheckedOperation {
 #[derive(Debug, Clone)]
 pub struct CaseReport {
     pub name: String,
+    /// The operations that it calls.
+    pub operations: Vec<String>,
     /// Number of requests that were sent.
     pub exchanges: usize,
     /// Number of requests that failed.
@@ -116,6 +118,11 @@ impl CheckReport {
             protocol: Some(protocol_word(self.protocol).to_owned()),
             passed: self.passed(),
             cases: self.cases.iter().map(|case| case.name.clone()).collect(),
+            operations: self
+                .cases
+                .iter()
+                .map(|case| (case.name.clone(), case.operations.clone()))
+                .collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
             skipped: self.skipped.clone(),

@@ -362,6 +362,12 @@ pub struct ServiceInfo {
     /// Folder of its source, relative to the root of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Shell commands that build it, in its folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub build: Vec<String>,
+    /// The shell command that starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
 }
 
 impl ServiceInfo {
@@ -397,6 +403,9 @@ pub struct ServiceCheck {
     /// Every case that was checked, in the contract's order.
     #[serde(default)]
     pub cases: Vec<String>,
+    /// The operations of each case. A case that names none has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operations: BTreeMap<String, Vec<String>>,
     /// The cases that failed.
     #[serde(default)]
     pub failures: Vec<CaseFailure>,

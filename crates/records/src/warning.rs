@@ -74,11 +74,12 @@ impl Warning {
         facts.level == Level::Warning && !facts.repeats_outcomes
     }
 
-    /// Whether it means the same as another, except for values that differ between services. Warnings of a ranking start with the
-    /// service they are about.
+    /// Whether it means the same as another, except for values that differ between services. Notes differ by their text.
+    /// Warnings of a ranking start with the number of services that they are about.
     pub fn says_the_same(&self, other: &Self) -> bool {
-        self.kind == other.kind
-            && (self.kind.facts().scope == Scope::Machine || self.text.contains(&other.text))
+        let facts = self.kind.facts();
+        let differs_by_text = facts.level == Level::Note && facts.scope == Scope::Service;
+        self.kind == other.kind && (!differs_by_text || self.text.contains(&other.text))
     }
 }
 

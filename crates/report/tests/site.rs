@@ -220,6 +220,49 @@ fn the_first_page_names_the_leading_service() {
 }
 
 #[test]
+fn bars_of_the_first_page_have_intervals_and_ties_share_colour_and_label() {
+    let files = made(reports(), None);
+    let first = &files["index.html"];
+    let list = first
+        .split_once("<ul class=\"bars\">")
+        .and_then(|(_, rest)| rest.split_once("</ul>"))
+        .expect("bars")
+        .0;
+    let bars: Vec<&str> = list.lines().filter(|line| line.starts_with("<li")).collect();
+    assert_eq!(bars.len(), 3, "{list}");
+    let is_odd = |bar: &str| bar.starts_with("<li class=\"odd\">");
+    assert!(bars[0].starts_with("<li class=\"first\">"), "{list}");
+    assert_eq!(
+        bars.iter().map(|bar| is_odd(bar)).collect::<Vec<_>>(),
+        [false, true, true],
+        "{list}"
+    );
+    let is_tied = |bar: &str| bar.contains(">tied for 2<");
+    assert_eq!(
+        bars.iter().map(|bar| is_tied(bar)).collect::<Vec<_>>(),
+        [false, true, true],
+        "{list}"
+    );
+    for bar in bars {
+        let percent = |name: &str| -> f64 {
+            let (_, rest) = bar
+                .split_once(&format!("{name}:"))
+                .unwrap_or_else(|| panic!("{name}: {bar}"));
+            rest.split_once('%')
+                .expect("a share")
+                .0
+                .parse()
+                .expect("a number")
+        };
+        let (bar_end, low) = (percent("<b style=\"width"), percent("left"));
+        assert!(
+            low < bar_end && bar_end <= low + percent(";width"),
+            "the interval contains the value: {bar}"
+        );
+    }
+}
+
+#[test]
 fn a_service_has_its_boards_its_history_and_its_badges() {
     let files = made(reports(), Some(BASE));
     let page = &files["services/rust-axum.html"];
@@ -240,7 +283,7 @@ fn a_service_has_its_boards_its_history_and_its_badges() {
     assert_eq!(page.matches("<table>").count(), 3);
     let excluded = &files["services/python-flask.html"];
     assert!(
-        excluded.contains("excluded: case `hello`: the body is one byte short"),
+        excluded.contains("excluded: case <code>hello</code>: the body is one byte short"),
         "{excluded}"
     );
     assert!(files["services.html"].contains("<a href=\"services/python-flask.html\">Flask</a>"));
@@ -351,7 +394,27 @@ fn badges_are_pictures_with_rank_and_value() {
             .expect("a width");
         assert!((60.0..700.0).contains(&width), "{path}: {width}");
     }
+    // Each names its ranking, so no two of a service look alike.
+    let labels: BTreeSet<(&str, &str)> = badges
+        .iter()
+        .map(|(path, text)| {
+            let title = text
+                .split_once("<title>")
+                .and_then(|(_, rest)| rest.split_once("</title>"));
+            let (label, _) = title
+                .expect("a title")
+                .0
+                .rsplit_once(": ")
+                .expect("a ranking and words");
+            (path.split('/').nth(1).expect("a service"), label)
+        })
+        .collect();
+    assert_eq!(labels.len(), 16, "{labels:?}");
     let badge = &files["badges/rust-axum/current/sample-hello-closed-loop-on-64-connections.svg"];
+    assert!(
+        badge.contains(">sample: hello · 64 connections</text>"),
+        "{badge}"
+    );
     assert!(badge.contains("rank 1 · ") && badge.contains("/s ± "), "{badge}");
     let excluded = &files["badges/python-flask/current/sample-hello-closed-loop-on-64-connections.svg"];
     assert!(excluded.contains(">excluded<"), "{excluded}");
@@ -370,6 +433,21 @@ fn exports_of_earlier_versions_are_read_and_others_refused() {
     }
     let files = made(vec![old], None);
     assert!(files["services/rust-axum.html"].contains("2–9 of 3"));
+    let mut limited = report(1, 1.0);
+    limited["schema"] = 1.into();
+    limited["groups"][0]["finding"] = "axum cannot be ranked".into();
+    let row = &mut limited["groups"][0]["services"][0];
+    row["generator_bound"] = true.into();
+    for rank in ["rank", "rank_low", "rank_high"] {
+        row[rank] = Value::Null;
+    }
+    let files = made(vec![limited], None);
+    assert!(files["services/rust-axum.html"].contains("1–3 of 3"));
+    let first = &files["index.html"];
+    assert!(
+        first.contains("axum leads: at least 72,125") && first.contains("rates are lower bounds"),
+        "{first}"
+    );
     let mut newer = report(1, 1.0);
     newer["schema"] = 99.into();
     let told = SiteRun::read(newer).expect_err("another version").to_string();

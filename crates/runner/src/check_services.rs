@@ -50,6 +50,7 @@ impl Row {
             protocol: Some(protocol_word(self.protocol).to_owned()),
             passed: false,
             cases: Vec::new(),
+            operations: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
             skipped: Vec::new(),

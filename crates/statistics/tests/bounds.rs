@@ -72,6 +72,40 @@ fn a_service_without_bound_ranks_below_those_that_have_one() {
     assert_eq!(merged.p99, prony_records::Quantile::Unbounded);
 }
 
+/// Its rounds have no value, and no model can be fitted to it; the others are compared as without it.
+#[test]
+fn a_service_without_bound_does_not_make_the_others_ties() {
+    let specs = ["fast", "lossy", "slow"].map(|name| TrialSpec::closed(name, &BASE).open());
+    let mut records = trials(&specs);
+    for (at, record) in records.iter_mut().enumerate() {
+        let recording = &mut record.result.as_mut().expect("it gave numbers").recording;
+        let slower = if record.service.service == "slow" {
+            3_000_000
+        } else {
+            1_000_000
+        };
+        let mut times = prony_records::Histogram::new();
+        times.record_many(slower + 10_000 * (at as u64 % 7), recording.requests.valid);
+        recording.histogram = times.encode();
+        recording.response_time_ns = times.summary().map(Into::into);
+    }
+    time_out(&mut records, "lossy", 0.05, &[0, 1, 2, 3, 4]);
+    let group = board(&records);
+    let ranks: Vec<(&str, Option<u32>, Option<u32>)> = group
+        .services
+        .iter()
+        .map(|row| (row.id.service.as_str(), row.rank_low, row.rank_high))
+        .collect();
+    let wanted = [
+        ("fast", Some(1), Some(1)),
+        ("slow", Some(2), Some(2)),
+        ("lossy", Some(3), Some(3)),
+    ];
+    assert_eq!(ranks, wanted);
+    assert_eq!(group.pairs.len(), 1);
+    assert!(row(&group, "slow").ratio_to_first.is_some());
+}
+
 #[test]
 fn a_percentile_that_loses_its_bound_is_a_regression() {
     let records = trials(&[TrialSpec::closed("a", &BASE).open()]);

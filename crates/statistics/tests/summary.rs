@@ -2,7 +2,7 @@
 
 use crate::common::{TrialSpec, trials};
 use prony_records::{Fault, TrialRecord, TrialStage};
-use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
+use prony_statistics::{Metric, Options, Quantity, ServiceSummary, StatisticsError, Verdict, summarise};
 
 #[test]
 fn a_clear_winner_ranks_first() {
@@ -138,9 +138,9 @@ fn an_infrastructure_failure_excludes_no_service() {
     );
 }
 
-/// A rate that the generator limited is a lower bound: it can prove a service better, never worse, and has no rank.
+/// A rate that the generator limited is a lower bound: it can prove a service better, never worse. Its ranks start at 1.
 #[test]
-fn a_rate_that_the_generator_limited_is_not_ranked() {
+fn a_lower_bound_is_ranked_from_first_to_one_after_those_not_proven_worse() {
     let near = |rate: f64| [0.0, 1.0, -1.0, 0.5, -0.5].map(|step| rate * (1.0 + step / 100.0));
     let run = trials(&[
         TrialSpec::closed("first", &near(3000.0)),
@@ -150,30 +150,64 @@ fn a_rate_that_the_generator_limited_is_not_ranked() {
     ]);
     let summary = summarise(&run, &Options::default()).expect("sound records");
     let group = &summary.groups[0];
-    let seen: Vec<(&str, Option<u32>, bool)> = group
+    let range = |row: &ServiceSummary| (row.rank_low.expect("a rank"), row.rank_high.expect("a rank"));
+    let seen: Vec<(&str, Option<u32>, (u32, u32))> = group
         .services
         .iter()
-        .map(|row| (row.id.service.as_str(), row.rank, row.generator_bound))
+        .map(|row| (row.id.service.as_str(), row.rank, range(row)))
         .collect();
-    // Three are proven better than the last; the first may be worse than those whose rate is a lower bound.
+    // Three are proven better than the last; any of them may be the first.
     let wanted = [
-        ("bound", None, true),
-        ("also bound", None, true),
-        ("first", Some(1), false),
-        ("last", Some(4), false),
+        ("first", Some(1), (1, 3)),
+        ("bound", Some(1), (1, 3)),
+        ("also bound", Some(1), (1, 3)),
+        ("last", Some(4), (4, 4)),
     ];
     assert_eq!(seen, wanted);
     assert_eq!(
-        (group.services[2].rank_low, group.services[2].rank_high),
-        (Some(1), Some(3))
+        group.services[1].tied_with,
+        ["first/current", "also bound/current"]
     );
     let pairs: Vec<(&str, &str)> = group.pairs.iter().map(|pair| (&*pair.a, &*pair.b)).collect();
-    assert_eq!(pairs, [("first/current", "last/current")]);
+    assert_eq!(
+        pairs,
+        [("first/current", "last/current")],
+        "by how much is unknown"
+    );
+    let ratios: Vec<bool> = group
+        .services
+        .iter()
+        .map(|row| row.ratio_to_first.is_some())
+        .collect();
+    assert_eq!(ratios, [true, false, false, true]);
     let text = group.warnings[0].whole();
     assert!(
         text.contains("2 of 4") && text.contains("Compare CPU per request"),
         "{text}"
     );
+}
+
+/// Whatever limits the services, one of them may be the first.
+#[test]
+fn every_ranking_has_a_rank_that_starts_at_one() {
+    let near = |rate: f64| [0.0, 1.0, -1.0, 0.5, -0.5].map(|step| rate * (1.0 + step / 100.0));
+    let rates = [3000.0, 2000.0, 1000.0];
+    for limited in 0..8u32 {
+        let specs = rates.iter().enumerate().map(|(place, &rate)| {
+            let spec = TrialSpec::closed(["a", "b", "c"][place], &near(rate));
+            if limited >> place & 1 == 1 {
+                spec.saturated()
+            } else {
+                spec
+            }
+        });
+        let run = trials(&specs.collect::<Vec<_>>());
+        let summary = summarise(&run, &Options::default()).expect("sound records");
+        let rows = &summary.groups[0].services;
+        assert!(rows.iter().all(|row| row.rank.is_some()), "{limited:b}");
+        assert!(rows.iter().any(|row| row.rank_low == Some(1)), "{limited:b}");
+        assert_eq!(rows[0].rank, Some(1), "{limited:b}");
+    }
 }
 
 #[test]

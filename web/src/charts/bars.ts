@@ -1,16 +1,19 @@
 // Bars with the interval as whiskers, in the order of the table.
 
-import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { hasNoBound, idOf, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { inUnit, shownInterval, unitFor, withUnit, type Unit } from "../format.ts";
 import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
-import { axis, base, FONT, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
+import { axis, base, FONT, nameAxis, textWidth, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 interface Bar {
   name: string;
+  /** 0 without a bound. */
   value: number;
+  /** `no bound` in place of the value. */
+  none: string | null;
   low: number | null;
   high: number | null;
   /** The value of each trial. */
@@ -20,19 +23,25 @@ interface Bar {
   bound: boolean;
 }
 
-/** Height of a bar including the gap, and of the space above and below all bars, px. */
-const ROW_HEIGHT = 26;
-const MARGIN = 32;
+/** Height of a bar including the gap, of the bar, and of the space below all bars, px. */
+const ROW_HEIGHT = 30;
+const BAR_HEIGHT = 20;
+const BELOW = 26;
+/** Dots of trials are on lines of their own, so that equal values do not cover each other. */
+const DOT_STEP = 4;
+const DOT_LINES = 5;
 
 function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): Bar[] {
   return rows.flatMap((row) => {
     const quantity = row[metric];
-    const position = positionOf(quantity);
+    const none = hasNoBound(quantity) ? noBound(quantity) : null;
+    const position = none === null ? positionOf(quantity) : 0;
     if (position === null || quantity == null) return [];
     return [
       {
         name: services.name(idOf(row)),
         value: toBaseUnit(metric, position),
+        none,
         low: isEstimate(quantity) ? toBaseUnit(metric, quantity.low) : null,
         high: isEstimate(quantity) ? toBaseUnit(metric, quantity.high) : null,
         trials: trialsOf(row, metric).map((value) => toBaseUnit(metric, value)),
@@ -58,10 +67,11 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
       y,
       style: { text: barText(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
     };
-    const dots = bar.trials.map((trial) => ({
+    const middle = (Math.min(bar.trials.length, DOT_LINES) - 1) / 2;
+    const dots = bar.trials.map((trial, index) => ({
       type: "circle",
-      shape: { cx: api.coord([Math.min(trial, most) / unit.factor, api.value(2)])[0], cy: y + 5, r: 2.2 },
-      style: { fill: theme.background, stroke: theme.whisker, lineWidth: 1 },
+      shape: { cx: api.coord([Math.min(trial, most) / unit.factor, api.value(2)])[0], cy: y + DOT_STEP * ((index % DOT_LINES) - middle), r: 1.7 },
+      style: { fill: theme.background, stroke: theme.whisker, lineWidth: 0.8 },
     }));
     if (bar.low === null) return { type: "group", children: [...dots, text] };
     const cut = (bar.high ?? 0) > most;
@@ -78,6 +88,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
 }
 
 function barText(bar: Bar, unit: Unit): string {
+  if (bar.none !== null) return bar.none;
   const show = (value: number) => inUnit(value, unit);
   const { value, half } =
     bar.low === null || bar.high === null
@@ -112,10 +123,11 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   // A longer whisker leaves the chart without an end mark: an unbounded interval must not flatten all bars.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  const nameWidth = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
+  const nameWidth = (width: number) => Math.min(Math.max(90, width * 0.34), width > 800 ? 280 : 190, 16 + longest * 7);
+  const labelWidth = 14 + Math.max(...shown.map((bar) => textWidth(barText(bar, unit))));
   // A line on the very edge would be cut off.
   const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
-  const top = ceiling === null ? 8 : 30;
+  const above = ceiling === null ? 8 : 30;
   const bound = shown.some((bar) => bar.bound) ? " ≥: the generator was the limit, so the service may do more." : "";
   const dots = shown.some((bar) => bar.trials.length > 1) ? " Each dot is one trial." : "";
   const reading = `${better === "lower" ? "Shorter" : "Longer"} is better. The whiskers are the confidence interval over fresh starts; where they overlap widely, do not read a difference.${dots}${bound}`;
@@ -123,15 +135,15 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
     id: `bars-${metric}`,
     title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
-    height: MARGIN + top + shown.length * ROW_HEIGHT,
-    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN + top },
+    height: above + BELOW + 6 + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, above, below: BELOW },
     table: {
       head: ["Service", `${title}, ${unit.symbol}`, "low", "high", "each trial"],
       rows: shown.map((bar) => [
         bar.name + (bar.warned ? " (in doubt)" : ""),
-        (bar.bound ? "≥ " : "") + inUnit(bar.value, unit),
-        bar.low === null ? "too few trials" : inUnit(bar.low, unit),
-        bar.high === null ? "too few trials" : inUnit(bar.high, unit),
+        bar.none ?? (bar.bound ? "≥ " : "") + inUnit(bar.value, unit),
+        bar.none !== null ? "–" : bar.low === null ? "too few trials" : inUnit(bar.low, unit),
+        bar.none !== null ? "–" : bar.high === null ? "too few trials" : inUnit(bar.high, unit),
         bar.trials.map((trial) => inUnit(trial, unit)).join(" · ") || "–",
       ]),
     },
@@ -142,13 +154,13 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   function option(theme: Theme, width: number, visible: Bar[]) {
     return {
       ...base(theme),
-      grid: { left: nameWidth(width), right: 104, top, bottom: 26 },
+      grid: { left: nameWidth(width), right: labelWidth, top: above, bottom: BELOW },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
         formatter: (hovered: Hovered) => {
           const bar = visible[hovered.dataIndex]!;
-          const lines: [string, string][] = [[title, (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
+          const lines: [string, string][] = [[title, bar.none ?? (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
           if (bar.low !== null && bar.high !== null)
             lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
           return tip(bar.name, lines);
@@ -160,7 +172,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         {
           type: "bar",
           data: visible.map((bar) => scaled(bar.value)),
-          barWidth: 16,
+          barWidth: BAR_HEIGHT,
           itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
           emphasis: { disabled: true },
           ...(ceiling !== null && { markLine: ceilingLine(theme, ceiling, unit, ceiling > edge / 2) }),

@@ -25,7 +25,7 @@ export interface Chart {
   height: number;
   option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
   /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything above and below them. */
-  rows?: { count: number; height: number; margin: number };
+  rows?: { count: number; height: number; above: number; below: number };
   /** The same numbers, for readers who cannot see the chart. */
   table: Table;
 }
@@ -101,15 +101,29 @@ function shortName(name: string, max: number): string {
   return `${name.slice(0, max - variant.length - 1)}…${variant}`;
 }
 
+/** A name on one line of `max` letters, or on two; only a name that does not fit on two is shortened. */
+function onTwoLines(name: string, max: number): string {
+  if (name.length <= max) return name;
+  const breaks = [...name.slice(0, max + 1).matchAll(/[ /-]/g)].map(({ index }) => index);
+  const at = breaks.at(-1) ?? -1;
+  if (at <= 0) return shortName(name, max);
+  // A space ends the first line invisibly; another character stays there.
+  const first = name.slice(0, name[at] === " " ? at : at + 1);
+  return `${first}\n${shortName(name.slice(at + 1), max)}`;
+}
+
 /** The vertical axis of a chart with a row per service; its names fit in `width` px. */
 export const nameAxis = (theme: Theme, names: string[], width: number) => ({
   ...axis(theme, ""),
   type: "category",
   inverse: true,
-  data: names.map((name) => shortName(name, Math.floor((width - 12) / 6.6))),
+  data: names.map((name) => onTwoLines(name, Math.floor((width - 12) / 6.6))),
   axisTick: { show: false },
-  axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
+  axisLabel: { color: theme.text, fontSize: 12.5, lineHeight: 14, interval: 0 },
 });
+
+/** Width of a text of labels, px. */
+export const textWidth = (text: string): number => Math.ceil(6.9 * text.length);
 
 /** Base of a logarithmic axis: powers of ten label a wide one, but leave a narrow one with a single label. */
 export const logBase = (values: number[]): number => {
@@ -143,13 +157,13 @@ export const halfPageWidth = (): number => Math.min(540, innerWidth - 40);
 export const FRAME_HEIGHT = 620;
 
 /** Whether a chart is too long to be shown at once. */
-export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME_HEIGHT + 2 * chart.rows.height;
+const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME_HEIGHT + 2 * chart.rows.height;
 
 /** The rows of a long chart that are in its frame at this scroll position. */
 export function visibleRange(chart: Chart, scrolled: number): RowRange | undefined {
   if (!chart.rows || !isLong(chart)) return undefined;
-  const { count, height, margin } = chart.rows;
-  const fit = Math.floor((FRAME_HEIGHT - margin) / height);
+  const { count, height, above, below } = chart.rows;
+  const fit = Math.floor((FRAME_HEIGHT - above - below) / height);
   const from = Math.max(0, Math.min(count - fit, Math.round(scrolled / height)));
   return { from, to: Math.min(count, from + fit) };
 }

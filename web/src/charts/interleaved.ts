@@ -6,7 +6,7 @@ import { idOf, type Group, type Row, type Services, type Window } from "../data.
 import { humanize, inUnit, percent, ratio, unitFor } from "../format.ts";
 import { metricName } from "../metrics.ts";
 import { DASHES, MAX_LINES, SYMBOLS, type Theme } from "../theme.ts";
-import { axis, base, FONT, legend, legendHeight, logBase, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
+import { axis, base, FONT, legend, legendHeight, logBase, nameAxis, textWidth, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 /** Share of the machine above which a cycle is marked: the limit at which prony itself considers a trial disturbed. */
 const DISTURBED_SHARE = 0.05;
@@ -157,8 +157,8 @@ interface RatioLine {
   high: number;
 }
 
-const ROW_HEIGHT = 26;
-const MARGIN = 66;
+const ROW_HEIGHT = 30;
+const [TOP, BOTTOM] = [24, 42];
 
 function ratioMark(theme: Theme, lines: RatioLine[]) {
   return (_: unknown, api: RenderApi) => {
@@ -203,18 +203,19 @@ export function ratios(group: Group, rows: Row[], services: Services): Chart | n
     id: "ratios",
     title: `${metric}, times that of ${name}`,
     reading: "The line at 1 is the first of the ranking. A service whose interval reaches 1 is statistically tied with it. The scale is logarithmic: twice and half are equally far from 1.",
-    height: MARGIN + shown.length * ROW_HEIGHT,
-    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN },
+    height: TOP + BOTTOM + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, above: TOP, below: BOTTOM },
     table: {
       head: ["Service", `${metric}, times that of ${name}`, "low", "high"],
       rows: shown.map((line) => [line.name, ratio(line.point), ratio(line.low), ratio(line.high)]),
     },
     option: (theme, width, range) => {
       const visible = range ? shown.slice(range.from, range.to) : shown;
-      const nameWidth = Math.min(Math.max(90, width * 0.3), 230);
+      const nameWidth = Math.min(Math.max(90, width * 0.34), 230);
+      const labelWidth = 14 + Math.max(...shown.map((line) => textWidth(ratioText(line))));
       return {
         ...base(theme),
-        grid: { left: nameWidth, right: 96, top: 24, bottom: 42 },
+        grid: { left: nameWidth, right: labelWidth, top: TOP, bottom: BOTTOM },
         tooltip: {
           ...tooltip(theme),
           trigger: "item",

@@ -14,6 +14,13 @@ const percentileName = (at: number): string => {
   return `p${(100 - 100 * 10 ** -at).toFixed(Math.max(0, Math.round(at) - 2)).replace(/\.0+$/, "")}`;
 };
 
+/** Share of the requests without a valid reply. */
+function lostShare(row: Row): number {
+  const outcomes = row.details?.outcomes ?? {};
+  const all = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  return all > 0 ? 1 - (outcomes["valid"] ?? 0) / all : 0;
+}
+
 const withCurve = (rows: Row[]): Row[] =>
   rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
 
@@ -22,23 +29,26 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
   if (shown.length === 0) return null;
   const curves = shown.map((row) => ({
     name: services.name(idOf(row)),
+    lost: lostShare(row),
     points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
   }));
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const yBase = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
-  const at = (points: [number, number][], share: number): string => {
+  const at = ({ points, lost }: (typeof curves)[number], share: number): string => {
+    if (lost > 1 - share) return "no bound";
     const point = points.find(([reached]) => reached >= share - 1e-9);
     return point ? inUnit(point[1], unit) : "too few requests";
   };
+  const unbounded = curves.some(({ lost }) => lost > 1e-4) ? " A line ends where more requests had no valid reply: from there on, its percentiles have no bound." : "";
   return {
     id: "percentiles",
     title: `Response time by percentile, ${unit.symbol}`,
     reading:
-      "Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.",
+      `Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.${unbounded}`,
     height: 360 + legendHeight(curves.map((curve) => curve.name), halfPageWidth()),
     table: {
       head: ["Service", ...TABLE_PERCENTILES.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
-      rows: curves.map((curve) => [curve.name, ...TABLE_PERCENTILES.map((share) => at(curve.points, share))]),
+      rows: curves.map((curve) => [curve.name, ...TABLE_PERCENTILES.map((share) => at(curve, share))]),
     },
     option: (theme, width) => {
       const key = legend(theme, curves.map((curve) => curve.name), width);

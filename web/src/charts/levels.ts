@@ -1,6 +1,6 @@
 // One workload under several loads, in ascending order: a line per service.
 
-import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { hasNoBound, idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { humanize, inUnit, unitFor } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
 import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
@@ -70,27 +70,30 @@ function loadChart(steps: LoadSteps, rows: Row[], services: Services, metric: Me
   const groups = [...steps.groups].sort((left, right) => steps.at(left) - steps.at(right));
   const places = [...new Set(groups.map(steps.at))];
   if (places.length < 2) return null;
+  const measuredAt = (group: Group, row: Row) => group.services.find((other) => idOf(other) === idOf(row))?.[metric];
   const shown = rows
     .slice(0, MAX_LINES)
     .map((row) => ({
       name: services.name(idOf(row)),
+      unbounded: groups.filter((group) => hasNoBound(measuredAt(group, row))).map(steps.at),
       points: groups.flatMap((group) => {
         const measured = group.services.find((other) => idOf(other) === idOf(row));
-        const value = positionOf(measured?.[metric]);
+        const value = positionOf(measuredAt(group, row));
         const extra = steps.extra.map((one) => ({ metric: one, value: positionOf(measured?.[one]) }));
         return value === null ? [] : [{ at: steps.at(group), value, extra }];
       }),
     }))
-    .filter((line) => line.points.length > 0);
+    .filter((line) => line.points.length > 0 || line.unbounded.length > 0);
   if (shown.length === 0) return null;
   const { dimension } = METRIC[metric];
   const unit = unitFor(dimension, shown.flatMap((line) => line.points.map((point) => point.value)));
   const title = `${metricName(metric)}, ${unit.symbol}`;
   const names = shown.map((line) => line.name);
+  const unbounded = shown.flatMap((line) => line.unbounded.map((at) => `${line.name} at ${steps.label(at)}`));
   return {
     id: steps.id,
     title: `${title}, against ${steps.axis}`,
-    reading: steps.reading,
+    reading: steps.reading + (unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""),
     height: 340 + legendHeight(names, steps.width),
     table: {
       head: ["Service", ...places.map((at) => `${title}, ${steps.label(at)}`)],
@@ -98,7 +101,7 @@ function loadChart(steps: LoadSteps, rows: Row[], services: Services, metric: Me
         line.name,
         ...places.map((at) => {
           const point = line.points.find((one) => one.at === at);
-          return point ? inUnit(point.value, unit) : "not measured";
+          return point ? inUnit(point.value, unit) : line.unbounded.includes(at) ? "no bound" : "not measured";
         }),
       ]),
     },

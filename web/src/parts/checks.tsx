@@ -1,68 +1,81 @@
 // Which services pass which cases of their contracts.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { idOf, type ServiceCheck, type Services } from "../data.ts";
 import { plural } from "../format.ts";
+import { PrintContext } from "../theme.ts";
+import { Prose, Scroll } from "./elements.tsx";
+
+/** The operations of a case in a few words; empty for reports that do not contain them. */
+function operationsText(operations: string[]): string {
+  return operations.length > 2 ? plural(operations.length, "operation") : operations.join(", ");
+}
+
+function Mark(props: { check: ServiceCheck; name: string }) {
+  const { check, name } = props;
+  const failure = check.failures.find((one) => one.case === name);
+  if (failure)
+    return (
+      <td class="failed" title={`expected ${failure.expected}; got ${failure.got}`}>
+        ✗<span class="hidden"> failed</span>
+      </td>
+    );
+  if (check.cases.includes(name))
+    return (
+      <td class="passed">
+        ✓<span class="hidden"> passed</span>
+      </td>
+    );
+  return (
+    <td class="self">
+      <span class="hidden">not tried</span>
+    </td>
+  );
+}
 
 function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
-  const { checks, services } = props;
-  const keyOf = (check: ServiceCheck) => `${idOf(check)} ${check.protocol ?? ""}`;
+  const { services } = props;
+  const checks = props.checks.filter((check) => check.unavailable === null);
   const cases = [...new Set(checks.flatMap((check) => [...check.cases, ...check.failures.map((failure) => failure.case)]))];
+  const operations = new Map(checks.flatMap((check) => Object.entries(check.operations ?? {})));
+  const all = [...new Set([...operations.values()].flat())];
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label={`Cases of ${props.contract}`}>
+    <Scroll label={`Cases of ${props.contract}`} class="tall">
       <table class="matrix checks">
         <caption>
-          {props.contract}: {checks.filter((check) => check.passed).length} of {plural(checks.length, "service")} passed
+          {headline(props)}
+          {all.length > 2 && `. Operations: ${all.join(", ")}`}
         </caption>
         <thead>
           <tr>
             <td />
             {cases.map((name) => (
-              <th key={name} scope="col">
-                <span>{name}</span>
+              <th key={name} scope="col" title={operations.get(name)?.join(", ")}>
+                <span>
+                  <small>{operationsText(operations.get(name) ?? [])}</small> {name}
+                </span>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {checks.map((check) => {
-            const failed = new Map(check.failures.map((failure) => [failure.case, failure]));
-            return (
-              <tr key={keyOf(check)}>
-                <th scope="row">{nameOf(check, services)}</th>
-                {check.unavailable !== null ? (
-                  <td class="unavailable" colSpan={Math.max(1, cases.length)}>
-                    not checked: {check.unavailable}
-                  </td>
-                ) : (
-                  cases.map((name) => {
-                    const failure = failed.get(name);
-                    if (failure)
-                      return (
-                        <td key={name} class="failed" title={`expected ${failure.expected}; got ${failure.got}`}>
-                          ✗<span class="hidden"> failed</span>
-                        </td>
-                      );
-                    return check.cases.includes(name) ? (
-                      <td key={name} class="passed">
-                        ✓<span class="hidden"> passed</span>
-                      </td>
-                    ) : (
-                      <td key={name} class="self">
-                        <span class="hidden">not tried</span>
-                      </td>
-                    );
-                  })
-                )}
-              </tr>
-            );
-          })}
+          {checks.map((check) => (
+            <tr key={`${idOf(check)} ${check.protocol ?? ""}`}>
+              <th scope="row">{nameOf(check, services)}</th>
+              {cases.map((name) => (
+                <Mark key={name} check={check} name={name} />
+              ))}
+            </tr>
+          ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
+
+const headline = ({ contract, checks }: { contract: string; checks: ServiceCheck[] }): string =>
+  `${contract}: ${checks.filter((check) => check.passed).length} of ${plural(checks.length, "service")} passed`;
 
 function nameOf(check: ServiceCheck, services: Services): string {
   const name = services.name(idOf(check));
@@ -71,23 +84,21 @@ function nameOf(check: ServiceCheck, services: Services): string {
 
 const MAX_OPEN_CELLS = 1500;
 
-/** A long table is collapsed, and drawn only when it is opened. */
+/** A long table is collapsed, and drawn only when it is opened or printed. */
 function CollapsibleMatrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
-  const { contract, checks } = props;
   const [open, setOpen] = useState(false);
-  const cells = checks.length * Math.max(...checks.map((check) => check.cases.length + check.failures.length));
-  if (cells <= MAX_OPEN_CELLS) return <Matrix {...props} />;
+  const printing = useContext(PrintContext);
+  const cells = props.checks.length * Math.max(...props.checks.map((check) => check.cases.length + check.failures.length));
+  if (cells <= MAX_OPEN_CELLS || printing) return <Matrix {...props} />;
   return (
     <details class="folded" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        {contract}: {checks.filter((check) => check.passed).length} of {plural(checks.length, "service")} passed
-      </summary>
+      <summary>{headline(props)}</summary>
       {open && <Matrix {...props} />}
     </details>
   );
 }
 
-/** The findings for each service: failures, or warnings, which fail no check. */
+/** The findings for each service: failures, warnings, or why it was not checked. */
 function Findings(props: { title: string; items: { name: string; parts: ComponentChildren[] }[] }) {
   if (props.items.length === 0) return null;
   return (
@@ -120,13 +131,14 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
       name: title(check),
       parts: check.failures.map((failure) => (
         <>
-          {failure.case}: expected <code>{failure.expected}</code>, got <code>{failure.got}</code>
+          {failure.case}: expected <Prose text={failure.expected} />, got <Prose text={failure.got} />
         </>
       )),
     }));
   const warnings = checks
     .filter((check) => check.warnings.length > 0)
-    .map((check) => ({ name: title(check), parts: check.warnings as ComponentChildren[] }));
+    .map((check) => ({ name: title(check), parts: check.warnings.map((text) => <Prose text={text} />) }));
+  const unavailable = checks.flatMap((check) => (check.unavailable === null ? [] : [{ name: title(check), parts: [<Prose text={check.unavailable} />] }]));
   return (
     <section aria-labelledby="checks">
       <h2 id="checks">Contract checks</h2>
@@ -135,7 +147,8 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
         <CollapsibleMatrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
       <Findings title="Failures" items={failures} />
-      <Findings title="Warnings, which fail no check" items={warnings} />
+      <Findings title="Warnings (do not fail the check)" items={warnings} />
+      <Findings title="Not checked" items={unavailable} />
     </section>
   );
 }

@@ -1,38 +1,40 @@
 // The details of a row: all estimates, the outcomes of the requests, each trial, the log of a failure.
 
-import { comparisonsOf } from "../comparisons.ts";
-import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Environment, type Group, type Metric, type Row, type ServiceInfo, type Services } from "../data.ts";
+import { tiedWith } from "../comparisons.ts";
+import { hasNoBound, idOf, isEstimate, isLowerBound, METRICS, noBound, positionOf, type Group, type Metric, type Report, type Row, type ServiceInfo, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { formatCount, humanize, percent, plural, unitFor, withUnit, words } from "../format.ts";
+import { formatCount, humanize, nonBreaking, percent, plural, unitFor, withUnit, words } from "../format.ts";
 import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
-import { Facts, Warnings, type Fact } from "./elements.tsx";
+import { Facts, Prose, Warnings, type Fact } from "./elements.tsx";
 import { BackingServices, Streams, Trials, Workers } from "./trials.tsx";
 
-/** The repository, and the commit that was measured; either may be unknown. */
-export interface Repository {
-  address: string | null;
+/** The origin of the results: the repository and the commit, either of which may be unknown, and the suite. */
+export interface Origin {
+  repository: string | null;
   commit: string | null;
+  suite: string;
 }
 
-export function repositoryOf(environment: Environment): Repository {
+export function originOf({ environment, suite }: Report): Origin {
   const address = environment.repository ?? "";
   return {
     // Only these schemes are linked, whatever the environment contains.
-    address: /^https?:\/\//.test(address) ? address.replace(/(\.git)?\/*$/, "") : null,
+    repository: /^https?:\/\//.test(address) ? address.replace(/(\.git)?\/*$/, "") : null,
     commit: environment.commit ?? null,
+    suite,
   };
 }
 
 /** A link to the source at the measured commit; only the path if no repository is known. */
-function Source(props: { info: ServiceInfo; repository: Repository }) {
-  const { info, repository } = props;
+function Source(props: { info: ServiceInfo; origin: Origin }) {
+  const { info, origin } = props;
   // The variant of a service from another revision names that revision.
   const [, revision] = /@([0-9a-f]{7,40})$/.exec(info.variant) ?? [];
-  const [commit, dirty] = (revision ?? repository.commit ?? "").split("+");
+  const [commit, dirty] = (revision ?? origin.commit ?? "").split("+");
   const at = commit ? `, commit ${commit}${dirty ? " with changes" : ""}` : "";
   const path = info.source!;
-  if (repository.address === null || !commit) return <>{`${path}${at}`}</>;
-  const link = `${repository.address}/tree/${encodeURIComponent(commit)}/${path.split("/").map(encodeURIComponent).join("/")}`;
+  if (origin.repository === null || !commit) return <>{`${path}${at}`}</>;
+  const link = `${origin.repository}/tree/${encodeURIComponent(commit)}/${path.split("/").map(encodeURIComponent).join("/")}`;
   return (
     <>
       <a href={link} rel="noreferrer">
@@ -53,31 +55,46 @@ function estimateFact(group: Group, row: Row, metric: Metric): Fact | null {
   const show = (value: number) => withUnit(toBaseUnit(metric, value), unit);
   const name = metricName(metric);
   const doubt = warningsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
-  if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)${doubt}`];
-  return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})${doubt}`];
+  if (!isEstimate(quantity)) return [name, nonBreaking(`${show(position)} (one trial, no interval)${doubt}`)];
+  return [name, nonBreaking(`${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})${doubt}`)];
 }
 
 /** Maximum number of ties that are listed. */
 const MAX_TIES = 12;
 
 function rankFacts(group: Group, row: Row, services: Services): Fact[] {
-  if (row.rank === null) return row.generator_bound ? [["Rank", "none: the generator was the limit, so its rates are lower bounds"]] : [];
+  if (row.rank === null) return [];
   const alone = row.rank_low === row.rank_high;
-  const facts: Fact[] = [["Rank", alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`]];
-  const ties = comparisonsOf(group).tiedWith(idOf(row)).map((id) => services.name(id));
+  const bound = isLowerBound(row, group.ranked_by) ? "; the generator was the limit, so its rates are lower bounds" : "";
+  const facts: Fact[] = [["Rank", (alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`) + bound]];
+  const ties = tiedWith(group, row).map((id) => services.name(id));
   if (ties.length > 0) facts.push(["Statistically tied with", ties.slice(0, MAX_TIES).join(", ") + (ties.length > MAX_TIES ? ` and ${ties.length - MAX_TIES} others` : "")]);
   return facts;
 }
 
-function serviceFacts(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
+/** The commands that build, start and measure a service. */
+function commandFacts(info: ServiceInfo, origin: Origin): Fact[] {
+  const build = (info.build ?? []).map((line, index) => (
+    <code key={index} class="line">
+      {line}
+    </code>
+  ));
+  const facts: Fact[] = build.length > 0 ? [["Build", build]] : [];
+  if (info.start) facts.push(["Start", <code>{info.start}</code>]);
+  facts.push(["Measure it again", <code>{`prony run ${origin.suite} --service ${idOf(info)}`}</code>]);
+  return facts;
+}
+
+function serviceFacts(group: Group, row: Row, services: Services, origin: Origin): Fact[] {
   const info = services.info(idOf(row));
   const page = services.page(idOf(row));
   const facts: Fact[] = [...rankFacts(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} in all rankings</a> : idOf(row)]];
-  if (info?.source) facts.push(["Source", <Source info={info} repository={repository} />]);
+  if (info?.source) facts.push(["Source", <Source info={info} origin={origin} />]);
+  if (info) facts.push(...commandFacts(info, origin));
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
-  if (info?.workers) facts.push(["CPUs used through", info.workers]);
+  if (info?.workers) facts.push(["CPUs used through", <Prose text={info.workers} />]);
   if (info?.image) facts.push(["Container image", info.image]);
-  if (info?.note) facts.push(["Note", info.note]);
+  if (info?.note) facts.push(["Note", <Prose text={info.note} />]);
   if (row.details && row.details.service_cpus.length > 0)
     facts.push(["CPUs", `service on ${row.details.service_cpus.join(", ")}; generator on ${row.details.generator_cpus.join(", ")}`]);
   facts.push(["Trials", plural(row.trials, "trial") + (row.failed_trials ? `, ${row.failed_trials} more without a measurement` : "")]);
@@ -93,8 +110,8 @@ function outcomeFacts(row: Row): Fact[] {
     .map(([name, count]): Fact => [`Requests ${words(name)}`, `${formatCount(count)} (${percent(total ? count / total : 0)})`]);
 }
 
-export function RowDetails(props: { group: Group; row: Row; services: Services; repository: Repository }) {
-  const { group, row, services, repository } = props;
+export function RowDetails(props: { group: Group; row: Row; services: Services; origin: Origin }) {
+  const { group, row, services, origin } = props;
   const estimates = METRICS.flatMap((metric) => {
     const fact = estimateFact(group, row, metric);
     return fact ? [fact] : [];
@@ -103,7 +120,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
     <div class="details">
       <Warnings warnings={row.warnings} />
       <div class="detail-columns">
-        <Facts facts={[...serviceFacts(group, row, services, repository), ...(row.details ? outcomeFacts(row) : [])]} />
+        <Facts facts={[...serviceFacts(group, row, services, origin), ...(row.details ? outcomeFacts(row) : [])]} />
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}

@@ -1,6 +1,7 @@
 // Elements that several sections of the page share.
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { idOf, type Row, type Services, type Warning } from "../data.ts";
 import { words } from "../format.ts";
 import { affectedFigures, byLevel, levelOf } from "../warnings.ts";
@@ -19,17 +20,46 @@ export function TableHead(props: { columns: string[] }) {
   );
 }
 
-/** A table in a frame that scrolls, also by keyboard; `children` are its rows. */
+/** A frame that scrolls sideways, also by keyboard. It fades at the side where it hides something. */
+export function Scroll(props: { label: string; class?: string; children: ComponentChildren }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const update = () => {
+    if (!frame.current) return;
+    const { scrollLeft, scrollWidth, clientWidth, classList } = frame.current;
+    classList.toggle("more-left", scrollLeft > 1);
+    classList.toggle("more-right", scrollLeft + clientWidth < scrollWidth - 1);
+  };
+  useLayoutEffect(update);
+  useEffect(() => {
+    const resize = new ResizeObserver(update);
+    resize.observe(frame.current!);
+    return () => resize.disconnect();
+  }, []);
+  return (
+    <div class={`scroll ${props.class ?? ""}`} ref={frame} onScroll={update} tabIndex={0} role="region" aria-label={props.label}>
+      {props.children}
+    </div>
+  );
+}
+
+/** A table in a frame that scrolls; `children` are its rows. */
 export function ScrollTable(props: { label: string; class?: string; caption?: string; columns: string[]; children: ComponentChildren }) {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
+    <Scroll label={props.label}>
       <table class={props.class ?? "plain"}>
         {props.caption && <caption>{props.caption}</caption>}
         <TableHead columns={props.columns} />
         <tbody>{props.children}</tbody>
       </table>
-    </div>
+    </Scroll>
   );
+}
+
+/** A sentence in which back-quotes enclose code. */
+export function Prose(props: { text: string }) {
+  const parts = props.text.split("`");
+  if (parts.length % 2 === 0) return <>{props.text}</>;
+  return <>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
 /** Name and value. */
@@ -64,7 +94,7 @@ export function ServiceSelect(props: { label: string; class?: string; rows: Row[
   );
 }
 
-/** Warnings first, with the numbers that they affect; then notes. */
+/** Warnings with the numbers that they affect, and notes. */
 export function Warnings(props: { warnings: Warning[] }) {
   if (props.warnings.length === 0) return null;
   return (
@@ -81,8 +111,13 @@ export function Warnings(props: { warnings: Warning[] }) {
                 {doubt ? "" : "note: "}
                 {words(warning.kind)}
               </b>
-              : {warning.text}
-              {warning.advice && <span> → {warning.advice}</span>}
+              : <Prose text={warning.text} />
+              {warning.advice && (
+                <span>
+                  {" "}
+                  → <Prose text={warning.advice} />
+                </span>
+              )}
               {doubt && <span class="quiet"> Affects {affectedFigures(warning)}.</span>}
             </span>
           </li>

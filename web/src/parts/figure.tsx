@@ -1,11 +1,11 @@
 // The frame of a chart: title with unit, how to read it, export, and the same numbers as a table.
 
 import type { ComponentChildren } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { FRAME_HEIGHT, isLong, visibleRange, type Chart } from "../charts/chart.ts";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { FRAME_HEIGHT, visibleRange, type Chart } from "../charts/chart.ts";
 import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
 import { ScrollTable } from "./elements.tsx";
-import { ThemeContext } from "../theme.ts";
+import { PrintContext, ThemeContext } from "../theme.ts";
 
 /** Distance below the screen at which a chart is already drawn, so that it is ready when it is scrolled to. */
 const PRELOAD_MARGIN = "400px";
@@ -19,47 +19,51 @@ function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Draws the chart when it comes near the screen, and keeps it at the size of its frame. */
+/** Width of a chart on paper, px: A4 and Letter are wider, with usual margins. */
+const PAPER_WIDTH = 680;
+
+/**
+ * Draws the chart when it comes near the screen or is printed, and keeps it at the size of its frame. The browser prints
+ * what there is after the event and its layout effects, so these draw.
+ */
 function useChart(chart: Chart) {
   const theme = useContext(ThemeContext);
+  const printing = useContext(PrintContext);
   const frame = useRef<HTMLDivElement>(null);
   const instance = useRef<EChartsType | null>(null);
   const [near, setNear] = useState(false);
-  const [width, setWidth] = useState(0);
+  const [screenWidth, setScreenWidth] = useState(0);
   const [scrolled, setScrolled] = useState(0);
-  const visible = visibleRange(chart, scrolled);
+  const drawn = near || printing;
+  const width = printing ? PAPER_WIDTH : screenWidth;
+  const visible = printing ? undefined : visibleRange(chart, scrolled);
   const [from, to] = [visible?.from, visible?.to];
   useEffect(() => {
     const observer = new IntersectionObserver((entries) => entries.some((one) => one.isIntersecting) && setNear(true), { rootMargin: PRELOAD_MARGIN });
     observer.observe(frame.current!);
-    const drawAll = () => setNear(true);
-    addEventListener("beforeprint", drawAll);
-    return () => {
-      observer.disconnect();
-      removeEventListener("beforeprint", drawAll);
-    };
+    return () => observer.disconnect();
   }, []);
-  useEffect(() => {
-    if (!near) return;
+  useLayoutEffect(() => {
+    if (!drawn) return;
     const echart = draw(frame.current!);
     instance.current = echart;
-    const resize = new ResizeObserver(([entry]) => setWidth(Math.round(entry?.contentRect.width ?? 0)));
+    const resize = new ResizeObserver(([entry]) => setScreenWidth(Math.round(entry?.contentRect.width ?? 0)));
     resize.observe(frame.current!);
-    setWidth(frame.current!.clientWidth);
+    setScreenWidth(frame.current!.clientWidth);
     return () => {
       resize.disconnect();
       echart.dispose();
       instance.current = null;
     };
-  }, [near]);
-  useEffect(() => {
-    if (!near || width === 0) return;
+  }, [drawn]);
+  useLayoutEffect(() => {
+    if (!drawn || width === 0) return;
     const range = from === undefined || to === undefined ? undefined : { from, to };
     instance.current?.resize({ width, height: range ? FRAME_HEIGHT : chart.height });
     instance.current?.setOption(chart.option(theme, width, range), { notMerge: true });
     frame.current!.dataset["drawn"] = theme.mode;
-  }, [near, chart, theme, width, from, to]);
-  return { frame, instance, theme, setScrolled };
+  }, [drawn, chart, theme, width, from, to]);
+  return { frame, instance, theme, visible, setScrolled };
 }
 
 function NumbersTable(props: { chart: Chart }) {
@@ -83,8 +87,8 @@ function NumbersTable(props: { chart: Chart }) {
 
 export function Figure(props: { chart: Chart; wide?: boolean; children?: ComponentChildren }) {
   const { chart } = props;
-  const { frame, instance, theme, setScrolled } = useChart(chart);
-  const long = isLong(chart);
+  const { frame, instance, theme, visible, setScrolled } = useChart(chart);
+  const long = visible !== undefined;
   const label = `Chart: ${chart.title}. The same numbers are in the table below.`;
   const png = () => {
     const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
@@ -100,17 +104,25 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
         <p class="quiet">{chart.reading}</p>
       </figcaption>
       {props.children}
-      {/* One element in both cases, since the drawing stays in it. */}
-      <div
-        class={long ? "long" : ""}
-        style={long ? { height: `${FRAME_HEIGHT}px` } : {}}
-        onScroll={(event) => setScrolled(event.currentTarget.scrollTop)}
-        {...(long && { tabIndex: 0, role: "region", "aria-label": `${chart.title}: scroll for all ${chart.rows?.count} rows` })}
-      >
-        <div class="length" style={{ height: `${chart.height}px` }}>
-          <div class="canvas" ref={frame} style={{ height: `${long ? FRAME_HEIGHT : chart.height}px` }} role="img" aria-label={label} />
+      {/* The same elements in both cases, since the drawing stays in them. */}
+      <div class="long-frame">
+        <div
+          class={long ? "long" : ""}
+          style={long ? { height: `${FRAME_HEIGHT}px` } : {}}
+          onScroll={(event) => setScrolled(event.currentTarget.scrollTop)}
+          {...(long && { tabIndex: 0, role: "region", "aria-label": `${chart.title}: scroll for all ${chart.rows?.count} rows` })}
+        >
+          <div class="length" style={{ height: `${chart.height}px` }}>
+            <div class="canvas" ref={frame} style={{ height: `${long ? FRAME_HEIGHT : chart.height}px` }} role="img" aria-label={label} />
+          </div>
         </div>
+        {visible && visible.to < chart.rows!.count && <div class="fade" style={{ bottom: `${chart.rows!.below}px` }} />}
       </div>
+      {visible && (
+        <p class="quiet rows-shown">
+          {visible.to - visible.from} of {chart.rows!.count}: scroll for the others
+        </p>
+      )}
       <div class="chart-foot">
         <NumbersTable chart={chart} />
         <span class="exports">

@@ -2,7 +2,7 @@
 
 import type { Environment, TestbedHost, Report } from "../data.ts";
 import { formatTime, humanize, plural } from "../format.ts";
-import { Facts, type Fact } from "./elements.tsx";
+import { Facts, Prose, type Fact } from "./elements.tsx";
 
 function environmentFacts(environment: Environment): Fact[] {
   const { cpu } = environment;
@@ -62,7 +62,9 @@ export function Method(props: { report: Report }) {
           <h3>Method</h3>
           <ul class="prose">
             {report.method.map((sentence) => (
-              <li key={sentence}>{sentence}</li>
+              <li key={sentence}>
+                <Prose text={sentence} />
+              </li>
             ))}
           </ul>
           {findings.length > 0 && (
@@ -71,7 +73,10 @@ export function Method(props: { report: Report }) {
               <ul class="prose">
                 {findings.map((finding) => (
                   <li key={finding.text}>
-                    {finding.text} <span class="quiet">To fix it: {finding.remedy}</span>
+                    <Prose text={finding.text} />{" "}
+                    <span class="quiet">
+                      To fix it: <Prose text={finding.remedy} />
+                    </span>
                   </li>
                 ))}
               </ul>

@@ -1,16 +1,16 @@
 // The report as a page: the answer first, then the ranking, the charts, the pairs, the checks, and how it was measured.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
 import { Services, type Group, type Report, type Row } from "../data.ts";
 import { formatDuration, formatTime, nonBreaking, plural } from "../format.ts";
-import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
-import { groupKey, useView } from "../view.ts";
+import { applyChoice, onSystemChange, PrintContext, showMode, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
+import { groupKey, useView, type View } from "../view.ts";
 import { setMetricTable } from "../warnings.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
-import { repositoryOf } from "./details.tsx";
-import { Warnings } from "./elements.tsx";
+import { originOf } from "./details.tsx";
+import { Prose, Warnings } from "./elements.tsx";
 import { Filters, matchesFilter } from "./filters.tsx";
 import { Method } from "./method.tsx";
 import { Pairs, SideBySide } from "./pairs.tsx";
@@ -27,15 +27,21 @@ function skipToMain(event: Event): void {
 export function Shell(props: { title: string; back?: ComponentChildren; children: ComponentChildren }) {
   const [choice, setChoice] = useState<Choice>(storedChoice);
   const [mode, setMode] = useState(() => applyChoice(choice));
+  const [printing, setPrinting] = useState(false);
   useEffect(() => {
     const apply = () => setMode(applyChoice(choice));
     apply();
     return onSystemChange(apply);
   }, [choice]);
   useEffect(() => {
-    // Paper is white: charts are redrawn for it.
-    const print = () => setMode("light");
-    const after = () => setMode(applyChoice(choice));
+    const print = () => {
+      showMode("light");
+      setPrinting(true);
+    };
+    const after = () => {
+      applyChoice(choice);
+      setPrinting(false);
+    };
     addEventListener("beforeprint", print);
     addEventListener("afterprint", after);
     return () => {
@@ -47,28 +53,30 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
     document.title = `${props.title} – prony`;
   }, [props.title]);
   return (
-    <ThemeContext.Provider value={themeOf(mode)}>
-      <a class="skip" href="#main" onClick={skipToMain}>
-        Skip to the report
-      </a>
-      <header class="bar">
-        <div class="bar-inner">
-          <span class="mark">prony</span>
-          {props.back}
-          <label class="theme">
-            <span class="quiet">Colours</span>
-            <select value={choice} onChange={(event) => setChoice(event.currentTarget.value as Choice)}>
-              <option value="auto">as the system</option>
-              <option value="light">light</option>
-              <option value="dark">dark</option>
-            </select>
-          </label>
-        </div>
-      </header>
-      <main id="main" tabIndex={-1}>
-        {props.children}
-      </main>
-    </ThemeContext.Provider>
+    <PrintContext.Provider value={printing}>
+      <ThemeContext.Provider value={themeOf(printing ? "light" : mode)}>
+        <a class="skip" href="#main" onClick={skipToMain}>
+          Skip to the report
+        </a>
+        <header class="bar">
+          <div class="bar-inner">
+            <span class="mark">prony</span>
+            {props.back}
+            <label class="theme">
+              <span class="quiet">Colours</span>
+              <select value={choice} onChange={(event) => setChoice(event.currentTarget.value as Choice)}>
+                <option value="auto">as the system</option>
+                <option value="light">light</option>
+                <option value="dark">dark</option>
+              </select>
+            </label>
+          </div>
+        </header>
+        <main id="main" tabIndex={-1}>
+          {props.children}
+        </main>
+      </ThemeContext.Provider>
+    </PrintContext.Provider>
   );
 }
 
@@ -146,7 +154,9 @@ function Finding(props: { group: Group }) {
   const { group } = props;
   return (
     <div class="answer" role="note" aria-label="The result in a sentence">
-      <p>{nonBreaking(group.finding)}</p>
+      <p>
+        <Prose text={nonBreaking(group.finding)} />
+      </p>
       <p class="quiet">{group.load_text}</p>
       {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
       <Warnings warnings={group.warnings} />
@@ -164,41 +174,62 @@ function useAfterPaint<T>(value: T): T {
   return later;
 }
 
+/** One ranking with its charts and comparisons. */
+function GroupReport(props: { report: Report; group: Group; services: Services; view: View; change: (part: Partial<View>) => void }) {
+  const { report, group, services, view, change } = props;
+  const { filter, sort } = view;
+  const origin = useMemo(() => originOf(report), [report]);
+  const rows: Row[] = useMemo(
+    () => sortRows(group.services.filter((row) => matchesFilter(row, filter, services)), sort, services),
+    [group, filter, sort, services],
+  );
+  const chartRows = useAfterPaint(rows);
+  return (
+    <>
+      <Finding group={group} />
+      <section aria-labelledby="ranking">
+        <h2 id="ranking">Ranking</h2>
+        <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
+        <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} origin={origin} />
+      </section>
+      <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
+      <Pairs group={group} rows={chartRows} services={services} confidence={report.confidence} />
+      <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
+      <Published report={report} group={group} services={services} />
+    </>
+  );
+}
+
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
   setMetricTable(report.metrics);
   const services = useMemo(() => new Services(report.services, report.site?.services), [report.services, report.site]);
-  const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
   const [view, change] = useView();
-  const { filter, sort } = view;
+  const printing = useContext(PrintContext);
   const group = report.groups.find((one) => groupKey(one) === view.group) ?? report.groups[0];
   const choose = (index: number) => change({ group: index === 0 ? "" : groupKey(report.groups[index]!) });
-  const rows: Row[] = useMemo(
-    () => (group ? sortRows(group.services.filter((row) => matchesFilter(row, filter, services)), sort, services) : []),
-    [group, filter, sort, services],
-  );
-  const chartRows = useAfterPaint(rows);
+  // Paper has no tabs: it shows the chosen group first, and then the others.
+  const others = printing ? report.groups.filter((other) => other !== group) : [];
+  const name = (one: Group) => printing && report.groups.length > 1 && <h2 class="group-name">{groupName(one, report.groups)}</h2>;
   return (
     <>
       <Masthead report={report} />
       {group ? (
         <>
           <GroupChoice groups={report.groups} chosen={report.groups.indexOf(group)} choose={choose} />
-          <Finding group={group} />
-          <section aria-labelledby="ranking">
-            <h2 id="ranking">Ranking</h2>
-            <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
-            <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} repository={repository} />
-          </section>
-          <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
-          <Pairs group={group} rows={chartRows} services={services} confidence={report.confidence} />
-          <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
+          {name(group)}
+          <GroupReport report={report} group={group} services={services} view={view} change={change} />
         </>
       ) : (
         <p class="answer">No trial has ended yet.</p>
       )}
+      {others.map((other) => (
+        <section key={groupKey(other)} class="printed-group">
+          {name(other)}
+          <GroupReport report={report} group={other} services={services} view={view} change={change} />
+        </section>
+      ))}
       {report.checks && <Checks checks={report.checks.services} services={services} />}
-      <Published report={report} group={group} services={services} />
       <Method report={report} />
     </>
   );

@@ -3,10 +3,10 @@
 import { useMemo, useState } from "preact/hooks";
 import { overTimeOfTwo } from "../charts/series.ts";
 import { comparisonsOf, type PairRatio } from "../comparisons.ts";
-import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services, type Verdict } from "../data.ts";
-import { percent, ratio, unitFor, withUnit } from "../format.ts";
-import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
-import { ScrollTable, ServiceSelect } from "./elements.tsx";
+import { hasNoBound, idOf, isEstimate, isLowerBound, METRICS, noBound, positionOf, type Group, type Metric, type Row, type Services, type Verdict } from "../data.ts";
+import { inUnit, percent, ratio, shownInterval, unitFor } from "../format.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
+import { Scroll, ScrollTable, ServiceSelect } from "./elements.tsx";
 import { Figure } from "./figure.tsx";
 
 /** An inconclusive interval whose ends differ by more than this factor is not worth showing. */
@@ -16,7 +16,11 @@ const MAX_SPREAD = 4;
 const INITIAL_SERVICES = 10;
 const MAX_SERVICES = 40;
 
-const WORD: Record<Verdict, string> = { faster: "better", slower: "worse", same: "the same", cannot_tell: "tie" };
+/** The verdict on a pair in a few words. */
+const verdictText = (group: Group, verdict: Verdict): string =>
+  ({ faster: "better", slower: "worse", same: equalWithin(group), cannot_tell: "inconclusive" })[verdict];
+
+const equalWithin = ({ tie_band }: Group): string => `equal within ${percent(tie_band).replace(".0 ", " ")}`;
 
 export function Pairs(props: { group: Group; rows: Row[]; services: Services; confidence: number }) {
   const { group, services } = props;
@@ -33,9 +37,9 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
       <h2 id="pairs">Pair by pair</h2>
       <p class="quiet">
         Each cell is the {metric} of the row divided by that of the column. All intervals hold together with {percent(props.confidence)}{" "}
-        confidence; if an interval contains 1, the data does not show which is better (? if it is too wide to be useful).
+        confidence. Inconclusive: the interval includes 1, so the data does not show which is better; a very wide one is left out.
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Ratios of all pairs">
+      <Scroll label="Ratios of all pairs">
         <table class="matrix">
           <thead>
             <tr>
@@ -55,11 +59,12 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
                   const pairRatio = comparisons.ratio(row, column);
                   if (!pairRatio) return <td key={column} class="self" />;
                   const range = `${ratio(pairRatio.low)}–${ratio(pairRatio.high)}`;
+                  const word = verdictText(group, pairRatio.verdict);
                   const vague = pairRatio.verdict === "cannot_tell" && pairRatio.high > MAX_SPREAD * pairRatio.low;
                   return (
-                    <td key={column} class={pairRatio.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${WORD[pairRatio.verdict]}`}>
-                      {vague ? "?" : range}
-                      <small>{WORD[pairRatio.verdict]}</small>
+                    <td key={column} class={pairRatio.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${word}`}>
+                      {!vague && range}
+                      <small>{word}</small>
                     </td>
                   );
                 })}
@@ -67,7 +72,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {ranked.length > INITIAL_SERVICES && (
         <button type="button" class="plain-button" onClick={() => setAll(!all)}>
           {all ? `Only the first ${INITIAL_SERVICES}` : ranked.length > MAX_SERVICES ? `The first ${MAX_SERVICES}` : `All ${ranked.length}`}
@@ -78,12 +83,14 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
   );
 }
 
-const SENTENCE: Record<Verdict, string> = {
-  faster: "is better",
-  slower: "is worse",
-  same: "is equally good: the difference is too small to matter",
-  cannot_tell: "is statistically tied with it: the interval contains 1",
-};
+/** The verdict on two services, as the end of a sentence. */
+const verdictSentence = (group: Group, name: string, verdict: Verdict): string =>
+  ({
+    faster: `${name} is better`,
+    slower: `${name} is worse`,
+    same: `they are ${equalWithin(group)}`,
+    cannot_tell: "inconclusive, because the interval includes 1",
+  })[verdict];
 
 /** The ratio on a logarithmic line with 1 in the middle. */
 function RatioLine(props: { pairRatio: PairRatio }) {
@@ -100,20 +107,33 @@ function RatioLine(props: { pairRatio: PairRatio }) {
   );
 }
 
+/** Rates that equal goodput if all replies were valid, and are then left out. */
+const SAME_RATES: Metric[] = ["throughput_per_s", "offered_per_s"];
+
 function NumbersTable(props: { rows: [Row, Row]; names: [string, string] }) {
   const { rows, names } = props;
-  const lines = METRICS.flatMap((metric: Metric) => {
-    const [a, b] = rows.map((row) => positionOf(row[metric]));
-    if (a == null || b == null) return [];
-    const unit = unitFor(METRIC[metric].dimension, [toBaseUnit(metric, a)]);
-    const show = (row: Row, value: number) => {
+  const repeats = (metric: Metric) => SAME_RATES.includes(metric) && rows.every((row) => positionOf(row[metric]) === positionOf(row.goodput_per_s));
+  const lines = METRICS.filter((metric) => !repeats(metric)).flatMap((metric: Metric) => {
+    if (rows.every((row) => row[metric] == null)) return [];
+    const [a = null, b = null] = rows.map((row) => positionOf(row[metric]));
+    // The unit of the smaller value: that of the larger one would cost it its digits.
+    const known = [a, b].filter((value) => value !== null).map((value) => toBaseUnit(metric, value));
+    const unit = unitFor(METRIC[metric].dimension, [Math.min(...known)]);
+    const show = (row: Row) => {
       const quantity = row[metric];
-      return isEstimate(quantity) ? estimateWithUnit(metric, quantity, unit) : withUnit(toBaseUnit(metric, value), unit);
+      const position = positionOf(quantity);
+      if (hasNoBound(quantity)) return noBound(quantity);
+      if (position === null) return "not known";
+      const { value, half } = isEstimate(quantity)
+        ? shownInterval(quantity, (number) => inUnit(toBaseUnit(metric, number), unit))
+        : { value: inUnit(toBaseUnit(metric, position), unit), half: "" };
+      return `${isLowerBound(row, metric) ? "≥ " : ""}${value} ${half}`.trim();
     };
-    return [[metricName(metric), show(rows[0], a), show(rows[1], b), b > 0 ? ratio(a / b) : "–"]];
+    const name = [metricName(metric), known.length > 0 && unit.symbol].filter(Boolean).join(", ");
+    return [[name, a !== null && b !== null && b > 0 ? `${ratio(a / b)} ×` : "–", show(rows[0]), show(rows[1])]];
   });
   return (
-    <ScrollTable label="The numbers of both" columns={["Metric", names[0], names[1], `${names[0]} ÷ ${names[1]}`]}>
+    <ScrollTable label="The numbers of both" columns={["Metric", "Ratio", names[0], names[1]]}>
       {lines.map(([metric, ...cells]) => (
         <tr key={metric}>
           <th scope="row">{metric}</th>
@@ -157,7 +177,7 @@ export function SideBySide(props: { group: Group; services: Services; confidence
               <b>
                 {ratio(pairRatio.low)}–{ratio(pairRatio.high)} ×
               </b>{" "}
-              that of {names[1]}, most likely {ratio(pairRatio.point)} ×: {names[0]} {SENTENCE[pairRatio.verdict]}.
+              that of {names[1]}, most likely {ratio(pairRatio.point)} ×: {verdictSentence(group, names[0], pairRatio.verdict)}.
             </p>
             <RatioLine pairRatio={pairRatio} />
             <p class="quiet">
@@ -165,11 +185,11 @@ export function SideBySide(props: { group: Group; services: Services; confidence
             </p>
           </>
         ) : (
-          <p>There is no interval for the ratio of these two: it takes two services with a rank.</p>
+          <p>There is no interval for the ratio of these two: it takes two services with a rank, and neither may be a lower bound.</p>
         )}
       </div>
       <NumbersTable rows={[first, second]} names={names} />
-      <p class="quiet">The last column is the ratio of the two values, without an interval.</p>
+      <p class="quiet">The ratio of the two values has no interval.</p>
       {chart && <Figure chart={chart} wide />}
     </section>
   );

@@ -1,14 +1,16 @@
 // The ranked table: a row per service, its interval drawn under the number, warnings and reasons next to the number.
 
-import { Component } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { Component, type RefObject } from "preact";
+import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sort } from "../view.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { levelOf, ownWarnings } from "../warnings.ts";
 import { percent, plural } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
+import { PrintContext } from "../theme.ts";
 import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
-import { RowDetails, type Repository } from "./details.tsx";
+import { RowDetails, type Origin } from "./details.tsx";
+import { Prose } from "./elements.tsx";
 
 interface Column {
   metric: Metric;
@@ -91,8 +93,9 @@ function withRankedFirst(group: Group, screen: Screen, kind: string, columns: Me
   return [first, ...columns.filter((metric) => metric !== first)];
 }
 
-/** The columns that fit the screen. */
-function useColumns(group: Group): Metric[] {
+/** The columns for this screen, as many as fit into the frame, but at least the first. Paper has the width of a tablet. */
+function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[] {
+  const printing = useContext(PrintContext);
   const [screen, setScreen] = useState(currentScreen);
   useEffect(() => {
     const onChange = () => setScreen(currentScreen());
@@ -101,7 +104,25 @@ function useColumns(group: Group): Metric[] {
       for (const query of [TABLET, WIDE]) query.removeEventListener("change", onChange);
     };
   }, []);
-  return useMemo(() => columnsOf(group, screen), [group, screen]);
+  const columns = useMemo(() => columnsOf(group, printing ? "tablet" : screen), [group, screen, printing]);
+  const [fitting, setFitting] = useState({ columns, count: columns.length });
+  const count = fitting.columns === columns ? fitting.count : columns.length;
+  useLayoutEffect(() => {
+    const { firstElementChild: table, clientWidth } = frame.current!;
+    if (!printing && count > 1 && (table as HTMLElement).offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
+  });
+  useEffect(() => {
+    let width = frame.current!.clientWidth;
+    const resize = new ResizeObserver(() => {
+      // Its height changes with the columns.
+      if (frame.current!.clientWidth === width) return;
+      width = frame.current!.clientWidth;
+      setFitting({ columns, count: columns.length });
+    });
+    resize.observe(frame.current!);
+    return () => resize.disconnect();
+  }, [columns]);
+  return useMemo(() => columns.slice(0, count), [columns, count]);
 }
 
 const COLLATOR = new Intl.Collator();
@@ -115,9 +136,7 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   }
   const metric = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
-  // A service without a rank because the generator was the limit may be the best.
-  const rank = (row: Row) => row.rank ?? (row.generator_bound && row.excluded === null ? 0 : null);
-  const value = (row: Row) => (metric === "rank" ? rank(row) : positionOf(row[metric]));
+  const value = (row: Row) => (metric === "rank" ? row.rank : positionOf(row[metric]));
   return rows.slice().sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
@@ -125,7 +144,7 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   });
 }
 
-function SortableHead(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
+function SortableHead(props: { label: string; unit?: string; logarithmic?: boolean; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
   const active = props.sort.key === props.of;
   const next: Sort = { key: props.of, descending: active ? !props.sort.descending : (props.descendingFirst ?? false) };
   const direction = active ? (props.sort.descending ? "descending" : "ascending") : "none";
@@ -134,6 +153,7 @@ function SortableHead(props: { label: string; unit?: string; of: Sort["key"]; so
       <button type="button" onClick={() => props.change(next)}>
         {props.label}
         {props.unit && <small>{props.unit}</small>}
+        {props.logarithmic && <small>log scale</small>}
         <span class="arrow" aria-hidden="true">
           {active ? (props.sort.descending ? "▼" : "▲") : ""}
         </span>
@@ -143,14 +163,21 @@ function SortableHead(props: { label: string; unit?: string; of: Sort["key"]; so
 }
 
 function Rank(props: { row: Row }) {
-  const { row } = props;
-  if (row.rank === null)
+  const { rank_low: low, rank_high: high } = props.row;
+  if (low === null || high === null)
     return (
       <span>
-        –<span class="hidden">{row.generator_bound ? " not ranked: the generator was the limit" : " not ranked"}</span>
+        –<span class="hidden"> not ranked</span>
       </span>
     );
-  return <span>{row.rank_low === row.rank_high ? `${row.rank_low}` : `${row.rank_low}–${row.rank_high}`}</span>;
+  if (low === high) return <span>{low}</span>;
+  // The ends of the range are the services proven better and worse; the data does not decide about the others.
+  return (
+    <span>
+      {low}–{high}
+      <small>tied with {high - low}</small>
+    </span>
+  );
 }
 
 function ServiceName(props: { row: Row; services: Services }) {
@@ -185,7 +212,7 @@ interface RowProps {
   columns: Metric[];
   scales: Scale[];
   best: number | null;
-  repository: Repository;
+  origin: Origin;
   open: boolean;
   toggle: (id: string) => void;
 }
@@ -213,7 +240,7 @@ class RankedRow extends Component<RowProps> {
           </th>
           {row.excluded ? (
             <td class="reason" colSpan={columns.length}>
-              <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> {row.excluded.reason}
+              <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> <Prose text={row.excluded.reason} />
             </td>
           ) : (
             columns.map((metric, index) => (
@@ -242,7 +269,7 @@ class RankedRow extends Component<RowProps> {
         {open && (
           <tr class="detail-row">
             <td colSpan={columns.length + 3}>
-              <RowDetails group={group} row={row} services={services} repository={this.props.repository} />
+              <RowDetails group={group} row={row} services={services} origin={this.props.origin} />
             </td>
           </tr>
         )}
@@ -258,9 +285,9 @@ export function Ranking(props: {
   sort: Sort;
   change: (sort: Sort) => void;
   confidence: number;
-  repository: Repository;
+  origin: Origin;
 }) {
-  const { group, rows, services, sort, change, confidence, repository } = props;
+  const { group, rows, services, sort, change, confidence, origin } = props;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = useCallback((id: string) => {
     setOpen((before) => {
@@ -270,32 +297,32 @@ export function Ranking(props: {
     });
   }, []);
   const [all, setAll] = useState(false);
-  useEffect(() => {
-    // Paper has no button.
-    const print = () => setAll(true);
-    addEventListener("beforeprint", print);
-    return () => removeEventListener("beforeprint", print);
-  }, []);
-  const shown = all || rows.length <= INITIAL_ROWS ? rows : rows.slice(0, INITIAL_ROWS);
-  const columns = useColumns(group);
+  // Paper has no button.
+  const printing = useContext(PrintContext);
+  const shown = all || printing || rows.length <= INITIAL_ROWS ? rows : rows.slice(0, INITIAL_ROWS);
+  const frame = useRef<HTMLDivElement>(null);
+  const columns = useColumns(group, frame);
   const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
   const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
+  const reference = group.services.find((row) => row.ratio_to_first);
   const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
   const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
-    <div class="table-frame">
+    <div class="table-frame" ref={frame}>
       <table class="ranking">
         <caption>
-          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it descending: 2–5 means
-          that the service may be anything from second to fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
+          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
+          that the service may be anything from second to fifth.
+          {reference && ` × is the ratio to ${services.name(idOf(reference))}, within the same rounds.`} ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
+          {scales.some((scale) => scale.logarithmic) && " On a logarithmic scale, equal distances are equal factors."}
           {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
           {pinned && " pinned: the version that the published source of the contract used; the others are the newest that can be installed."}
           {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is always busy."}
-          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."} ⚠: the number is in doubt; the
-          details of the row give the reason.
+          {bound && " ≥: the generator was the limit, so the service may do more, and its rank may be 1; compare CPU per request."} ⚠: the number is
+          in doubt; the details of the row give the reason.
         </caption>
         <thead>
           <tr>
@@ -306,6 +333,7 @@ export function Ranking(props: {
                 key={metric}
                 label={labelOf(group, metric)}
                 unit={scales[index]!.unit.symbol}
+                logarithmic={scales[index]!.logarithmic}
                 of={metric}
                 sort={sort}
                 change={change}
@@ -328,7 +356,7 @@ export function Ranking(props: {
               columns={columns}
               scales={scales}
               best={best}
-              repository={repository}
+              origin={origin}
               open={open.has(idOf(row))}
               toggle={toggle}
             />

@@ -2,9 +2,10 @@
 
 import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type Times, type TrialPoint } from "../data.ts";
 import { digits, formatCount, humanize, percent, words, type Dimension } from "../format.ts";
-import { ScrollTable, TableHead } from "./elements.tsx";
+import { ScrollTable } from "./elements.tsx";
 
-const formatOrDash = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : humanize(value, dimension));
+const formatOrDash = (value: number | "no_bound" | null | undefined, dimension: Dimension): string =>
+  value == null ? "–" : value === "no_bound" ? "no bound" : humanize(value, dimension);
 
 /** How a warm-up ended and how long it took: under the light load, and under the planned one. */
 function warmUpText({ warm_up }: TrialPoint): string {
@@ -188,24 +189,24 @@ export function Workers(props: { row: Row }) {
   const trials = props.row.details?.points.filter((point) => (point.workers?.length ?? 0) > 0) ?? [];
   if (trials.length === 0) return null;
   return (
-    <table class="plain">
-      <caption>Each worker</caption>
-      <TableHead columns={["Round", "Worker", "Throughput", "p50", "p99", "Sent late, p99", "CPU"]} />
-      <tbody>
-        {trials.flatMap((point, index) =>
-          point.workers!.map((worker) => (
-            <tr key={`${index} ${worker.name}`}>
-              <th scope="row">{point.round + 1}</th>
-              <td>{worker.name}</td>
-              <td>{humanize(worker.throughput_per_s, "rate")}</td>
-              <td>{formatOrDash(worker.response_time_ns_p50, "time")}</td>
-              <td>{formatOrDash(worker.response_time_ns_p99, "time")}</td>
-              <td>{formatOrDash(worker.own_lag_ns_p99, "time")}</td>
-              <td>{humanize(worker.cpu_s * 1e9, "time")}</td>
-            </tr>
-          )),
-        )}
-      </tbody>
-    </table>
+    <ScrollTable
+      label={`Each worker of ${idOf(props.row)}`}
+      caption="Each worker"
+      columns={["Round", "Worker", "Throughput", "p50", "p99", "Sent late, p99", "CPU"]}
+    >
+      {trials.flatMap((point, index) =>
+        point.workers!.map((worker) => (
+          <tr key={`${index} ${worker.name}`}>
+            <th scope="row">{point.round + 1}</th>
+            <td>{worker.name}</td>
+            <td>{humanize(worker.throughput_per_s, "rate")}</td>
+            <td>{formatOrDash(worker.response_time_ns_p50, "time")}</td>
+            <td>{formatOrDash(worker.response_time_ns_p99, "time")}</td>
+            <td>{formatOrDash(worker.own_lag_ns_p99, "time")}</td>
+            <td>{humanize(worker.cpu_s * 1e9, "time")}</td>
+          </tr>
+        )),
+      )}
+    </ScrollTable>
   );
 }

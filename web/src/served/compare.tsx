@@ -6,7 +6,7 @@ import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts"
 import { getJson, Loaded, runPath, useRequest, type Change, type ComparedRun, type GroupChange, type RunComparison } from "./api.tsx";
 import { ScrollTable } from "../parts/elements.tsx";
 
-const WORD = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
+const WORD = { faster: "better", slower: "worse", same: "equal", cannot_tell: "inconclusive" };
 
 function ChangeCells(props: { change: Change }) {
   const { change } = props;
@@ -15,11 +15,11 @@ function ChangeCells(props: { change: Change }) {
   return (
     <>
       <td class="metric">{metricName(change.metric)}</td>
-      <td>{estimateWithUnit(change.metric, change.base, unit)}</td>
-      <td>{estimateWithUnit(change.metric, change.new, unit)}</td>
       <td class={change.verdict}>
         {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{WORD[change.verdict]}</small>
       </td>
+      <td>{estimateWithUnit(change.metric, change.base, unit)}</td>
+      <td>{estimateWithUnit(change.metric, change.new, unit)}</td>
     </>
   );
 }
@@ -34,7 +34,7 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
       <ScrollTable
         label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}
         class="plain changes"
-        columns={["Service", "Metric", "Base", "New", "New ÷ base"]}
+        columns={["Service", "Metric", "New ÷ base", "Base", "New"]}
       >
         {group.services.map(({ service, changes }) =>
           changes.map((change, index) => (
@@ -64,7 +64,7 @@ function RunLink(props: { label: string; run: ComparedRun }) {
 function summary(compared: RunComparison): string {
   const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
   const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
-  return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
+  return `${count("slower")} worse, ${count("faster")} better, ${count("same")} equal, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
 }
 
 export function Comparison(props: { a: string; b: string }) {

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { axis, base, tip, tooltip, type Chart, type Hovered, type RenderApi } from "../charts/chart.ts";
-import { isEstimate, positionOf } from "../data.ts";
+import { hasNoBound, isEstimate, positionOf } from "../data.ts";
 import { digits, formatTime, inUnit, plural, ratio, unitFor, withUnit } from "../format.ts";
 import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { Figure } from "../parts/figure.tsx";
@@ -24,10 +24,11 @@ function historyChart(line: HistoryLine, metric: HistoryMetric): Chart | null {
   const unit = unitFor(dimension, points.map((point) => point.value));
   const changes = line.changes.filter((change) => change.metric === metric && points.some((point) => point.past.run === change.run));
   const name = metricName(metric);
+  const unbounded = line.runs.filter((past) => hasNoBound(past[metric])).map((past) => past.run);
   return {
     id: `history-${metric}`,
     title: `${name}, ${unit.symbol}, run by run`,
-    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed" : ""}.`,
+    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed" : ""}.${unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""}`,
     height: 280,
     table: {
       head: ["Run", "Started", `${name}, ${unit.symbol}`, "low", "high"],

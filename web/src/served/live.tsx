@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TestbedHost, Report } from "../data.ts";
 import { formatDuration, humanize, words } from "../format.ts";
-import { TableHead } from "../parts/elements.tsx";
+import { ScrollTable } from "../parts/elements.tsx";
 import { ReportPage } from "../parts/page.tsx";
 import { getJson, Loaded, useRequest, type Progress, type RunEvent } from "./api.tsx";
 
@@ -49,22 +49,18 @@ function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress |
     return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
   };
   return (
-    <div class="hosts" tabIndex={0} role="region" aria-label="Hosts of the testbed">
+    <div class="hosts">
       {progress?.lost && <p role="alert">{progress.lost}</p>}
-      <table class="plain">
-        <caption>Each host</caption>
-        <TableHead columns={["Host", "Roles", "State", "Throughput"]} />
-        <tbody>
-          {Object.entries(hosts).map(([name, host]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{host.roles.join(" and ") || "–"}</td>
-              <td>{stateOf([name, host])}</td>
-              <td>{workers.get(name)?.throughput_per_s == null ? "–" : humanize(workers.get(name)!.throughput_per_s!, "rate")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ScrollTable label="Hosts of the testbed" caption="Each host" columns={["Host", "Roles", "State", "Throughput"]}>
+        {Object.entries(hosts).map(([name, host]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{host.roles.join(" and ") || "–"}</td>
+            <td>{stateOf([name, host])}</td>
+            <td>{workers.get(name)?.throughput_per_s == null ? "–" : humanize(workers.get(name)!.throughput_per_s!, "rate")}</td>
+          </tr>
+        ))}
+      </ScrollTable>
     </div>
   );
 }

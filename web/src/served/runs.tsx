@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatTime, nonBreaking, plural } from "../format.ts";
 import { getJson, Loaded, runPath, servicePath, useRequest, type ListedRun, type Permissions, type RunAnswer, type ServiceKey } from "./api.tsx";
-import { TableHead } from "../parts/elements.tsx";
+import { Prose, TableHead } from "../parts/elements.tsx";
 import { Manage } from "./manage.tsx";
 
 function stateOf(run: ListedRun): string {
@@ -44,7 +44,7 @@ function RunTable(props: { runs: ListedRun[]; permissions: Permissions; changed:
       <div class="filters" role="search" aria-label="Filter the runs">
         <label class="field">
           <span>Find</span>
-          <input type="search" placeholder="label, suite, service, answer …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input type="search" placeholder="label, suite …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="quiet" role="status">
           {shown.length === props.runs.length ? plural(shown.length, "run") : `${shown.length} of ${plural(props.runs.length, "run")}`}
@@ -92,7 +92,7 @@ function Finding(props: { answer: RunAnswer | undefined }) {
   const { answer, more } = props.answer;
   return (
     <span class="told">
-      {nonBreaking(answer ?? "")}
+      <Prose text={nonBreaking(answer ?? "")} />
       {more > 0 && <small> and {plural(more, "more ranking")}</small>}
     </span>
   );
@@ -127,7 +127,9 @@ export function Runs() {
       {([runs, services, permissions]) => (
         <>
           <h1>Runs</h1>
-          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} permissions={permissions} changed={() => setChanges((before) => before + 1)} />}
+          {runs.length === 0 ? <p>
+              The store is empty: <code>prony run</code> fills it.
+            </p> : <RunTable runs={runs} permissions={permissions} changed={() => setChanges((before) => before + 1)} />}
           {services.length > 0 && <ServiceList services={services} />}
         </>
       )}

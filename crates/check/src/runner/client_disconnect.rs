@@ -48,6 +48,7 @@ pub(crate) fn run_disconnect_case(
     }
     let report = CaseReport {
         name: case.name.clone(),
+        operations: case.operations.clone(),
         exchanges: tally.sent,
         failed: tally.failed,
         failures: tally.failures,
@@ -235,6 +236,7 @@ mod tests {
         };
         let case = Case {
             name: "clients disconnect".to_owned(),
+            operations: Vec::new(),
             exchanges: vec![exchange],
             delivery: Delivery::InTurn,
             alone: true,

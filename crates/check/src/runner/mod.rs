@@ -55,6 +55,7 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
         traits.merge(&tally.traits);
         done.push(CaseReport {
             name: case.name,
+            operations: case.operations,
             exchanges: tally.sent,
             failed: tally.failed,
             failures: tally.failures,

@@ -53,6 +53,7 @@ pub(crate) fn run_restart_case<E>(
     let tally = restart_case.run(backing)?;
     Ok(CaseReport {
         name: case.name.clone(),
+        operations: case.operations.clone(),
         exchanges: tally.sent,
         failed: tally.failed,
         failures: tally.failures,

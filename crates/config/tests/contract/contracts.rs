@@ -34,6 +34,23 @@ fn hello_is_one_constant_reply() {
     assert_eq!(case(&cases, "other paths").exchanges.len(), 6);
 }
 
+/// A report names the columns of its checks by operation and case.
+#[test]
+fn cases_know_their_operations() {
+    let cases = contract("person").cases(Protocol::Http1, 7);
+    let operations = |name: &str| case(&cases, name).operations.clone();
+    assert_eq!(operations("each person"), ["getPerson"]);
+    assert_eq!(
+        operations("a person that is created is not stored"),
+        ["createPerson", "getPerson", "listPersons", "getPersonLinks"]
+    );
+    assert_eq!(
+        operations("keep-alive"),
+        ["listPersons", "getPerson", "getPersonLinks", "createPerson"],
+        "a common case calls every operation"
+    );
+}
+
 #[test]
 fn sequence_loads_as_document_000_did() {
     let sequence = contract("sequence");

@@ -109,44 +109,8 @@ pub(super) fn ceiling(load: &Value, per_s: f64) -> String {
     )
 }
 
-/// The result of a group in words: the best service, then those that the generator kept from being ranked.
+/// The result of a group in words.
 pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
-    let bounds: Vec<&ServiceSummary> = group
-        .services
-        .iter()
-        .filter(|row| row.is_lower_bound(group.ranked_by) && row.excluded.is_none())
-        .filter(|row| {
-            let rate = row.metrics.get(group.ranked_by);
-            rate.is_some_and(|rate| rate.estimate().is_some())
-        })
-        .collect();
-    let best = ranking(group, &name);
-    let Some(first) = bounds.first() else {
-        return best;
-    };
-    let names: Vec<String> = bounds.iter().map(|row| name(&row.id)).collect();
-    let at_least = value_in_words(group, first);
-    let ranked = group.services.iter().any(|row| row.rank.is_some());
-    let (best, may) = if ranked {
-        (
-            format!("Of the ranked services, {best} "),
-            "may be faster still: ",
-        )
-    } else {
-        (String::new(), "cannot be ranked: ")
-    };
-    let (whose, has) = if names.len() == 1 {
-        ("the generator was its limit", String::new())
-    } else {
-        ("the generator was their limit", format!(" for {}", names[0]))
-    };
-    format!(
-        "{best}{} {may}{whose}, at {at_least} or more{has}.",
-        join_names(&names)
-    )
-}
-
-fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     let ranked: Vec<&ServiceSummary> = group.services.iter().filter(|row| row.rank.is_some()).collect();
     let Some(first) = ranked.first() else {
         return match group.services.iter().filter(|row| row.excluded.is_none()).count() {
@@ -186,23 +150,6 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     format!("{best} leads: {value}{times}.")
 }
 
-/// `a, b and c`; only the first ones of a long list.
-fn join_names(names: &[String]) -> String {
-    const SHOWN: usize = 4;
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        _ if names.len() > SHOWN => {
-            format!(
-                "{} and {} others",
-                names[..SHOWN - 1].join(", "),
-                names.len() - SHOWN + 1
-            )
-        }
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// In how many trials there is no bound, if others have one.
 fn in_some(none: NoBound) -> String {
     if none.without_bound == none.trials {
@@ -221,19 +168,28 @@ fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
     };
     let unit = Unit::for_metric(metric, &[estimate.point]);
     let (number, half) = match estimate.precision() {
-        Precision::PlusMinus(half) => (unit.show(estimate.point), format!(" (± {})", percent(half))),
-        Precision::Ends => (ends(estimate, unit), String::new()),
-        Precision::Unknown => ("an unknown number of".to_owned(), String::new()),
+        Precision::PlusMinus(half) => (unit.show(estimate.point), Some(format!("± {}", percent(half)))),
+        Precision::Ends => (ends(estimate, unit), None),
+        Precision::Unknown => ("an unknown number of".to_owned(), None),
     };
+    let bound = row.is_lower_bound(metric);
+    let limit = bound.then(|| "the generator was the limit".to_owned());
+    let notes: Vec<String> = half.into_iter().chain(limit).collect();
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", notes.join("; "))
+    };
+    let at_least = if bound { "at least " } else { "" };
     match metric {
-        Metric::GoodputPerS => format!("{number} valid replies per second{half}"),
-        Metric::ThroughputPerS => format!("{number} replies per second{half}"),
-        Metric::SequencesPerS => format!("{number} whole sequences per second{half}"),
+        Metric::GoodputPerS => format!("{at_least}{number} valid replies per second{notes}"),
+        Metric::ThroughputPerS => format!("{at_least}{number} replies per second{notes}"),
+        Metric::SequencesPerS => format!("{at_least}{number} whole sequences per second{notes}"),
         _ => {
             let title = metric.title().replace(',', "");
             match estimate.precision() {
                 Precision::Unknown => format!("an unknown {title}"),
-                _ => format!("a {title} of {}{half}", unit.with_symbol(&number)),
+                _ => format!("a {title} of {at_least}{}{notes}", unit.with_symbol(&number)),
             }
         }
     }

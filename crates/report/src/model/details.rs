@@ -9,6 +9,7 @@ use prony_records::{
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Maximum number of points of a resource line: more cannot be seen and make the page heavy.
@@ -57,9 +58,9 @@ pub struct Point {
     pub round: u32,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The value of each metric, under the metric's key.
+    /// The value of each metric, under the metric's key: a number, `"no_bound"`, or null if it is not known.
     #[serde(flatten)]
-    pub metrics: BTreeMap<String, Option<f64>>,
+    pub metrics: BTreeMap<String, Value>,
     /// Position in the order of the whole run, from 0.
     pub order: u32,
     /// The process start of the trial, if it served other trials too.
@@ -273,14 +274,12 @@ fn operations(
 }
 
 fn point(trial: &TrialRecord) -> Point {
-    let of = |metric: Metric| {
-        trial
-            .result
-            .as_ref()
-            .ok()
-            .and_then(|measured| metric.of(measured))
-    };
     let measured = trial.result.as_ref().ok();
+    let of = |metric: Metric| match measured.and_then(|measured| metric.of(measured)) {
+        None => Value::Null,
+        Some(value) if value.is_infinite() => "no_bound".into(),
+        Some(value) => value.into(),
+    };
     Point {
         order: trial.number,
         start: trial.start,

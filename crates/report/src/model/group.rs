@@ -3,8 +3,8 @@
 use super::descriptions;
 use super::details::{Details, details};
 use crate::{Input, ReportError, service_names};
-use prony_records::{Bottleneck, Scope, Warning};
-use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary};
+use prony_records::{Bottleneck, ServiceId, Warning};
+use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary, lower_bound_warning};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub struct GroupReport {
     pub rounds: u32,
     /// The result in a sentence.
     pub finding: String,
-    /// Services that the generator kept from their rank first, then the best first, excluded ones last.
+    /// The best first, excluded ones last.
     pub services: Vec<Row>,
     /// All pairs of ranked services.
     pub pairs: Vec<PairwiseComparison>,
@@ -88,8 +88,11 @@ impl GroupReport {
             row.details = details(input.trials, group, &row.summary)?;
         }
         report.backing_services = backing_service_names(&report.services);
-        report.warnings.extend(warnings_of_all(&report.services, input));
-        report.finding = descriptions::finding(group, |id| service_names::name(input.services, id));
+        let name = |id: &ServiceId| service_names::name(input.services, id);
+        report
+            .warnings
+            .extend(shared_warnings(group.services.iter(), name));
+        report.finding = descriptions::finding(group, name);
         let entry = planned_groups(&input.run.plan)
             .iter()
             .find(|entry| is_planned_as(entry, group));
@@ -128,7 +131,7 @@ impl GroupReport {
     }
 
     /// Whether the group already says what a row's warning says: that the generator was the limit, or a warning about
-    /// all services.
+    /// most services.
     pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
         is_shown_for_all(&self.warnings, row.summary.generator_bound, warning)
     }
@@ -140,7 +143,7 @@ impl GroupReport {
 }
 
 /// Whether the warnings of a ranking already say what a warning of one of its services says: that the generator was the
-/// limit (for this service: `generator_bound`), or a warning about all services.
+/// limit (for this service: `generator_bound`), or a warning about most services.
 pub(crate) fn is_shown_for_all(of_group: &[Warning], generator_bound: bool, warning: &Warning) -> bool {
     match warning.kind.facts().bottleneck {
         Some(Bottleneck::Generator) => generator_bound,
@@ -177,37 +180,61 @@ pub(super) fn is_planned_as(entry: &Value, group: &Group) -> bool {
         && (entry["load"] == group.load || searched)
 }
 
-/// Warnings that every measured service has, each kind once: readers skip what is repeated on every row.
-fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
-    let measured: Vec<&Row> = rows.iter().filter(|row| row.summary.excluded.is_none()).collect();
-    let Some((first, others)) = measured.split_first().filter(|(_, others)| !others.is_empty()) else {
+/// Warnings that more than half of the measured services have, each kind once with the number of services: readers skip what is
+/// repeated on every row.
+fn shared_warnings<'a>(
+    rows: impl Iterator<Item = &'a ServiceSummary>,
+    name: impl Fn(&ServiceId) -> String,
+) -> Vec<Warning> {
+    let measured: Vec<&ServiceSummary> = rows.filter(|row| row.excluded.is_none()).collect();
+    if measured.len() < 2 {
         return Vec::new();
-    };
-    let said = |warning: &Warning| {
+    }
+    let mut found: Vec<(&ServiceSummary, &Warning)> = Vec::new();
+    for &row in &measured {
         // If the generator was the limit, the group says so together with the consequences.
-        let facts = warning.kind.facts();
-        if facts.bottleneck == Some(Bottleneck::Generator) {
+        for warning in row.warnings.iter().filter(|warning| !is_of_generator(warning)) {
+            if !found.iter().any(|(_, known)| known.says_the_same(warning)) {
+                found.push((row, warning));
+            }
+        }
+    }
+    let shared = |(first, warning): (&ServiceSummary, &Warning)| {
+        let same: Vec<&Warning> = measured
+            .iter()
+            .filter_map(|row| row.warnings.iter().find(|other| warning.says_the_same(other)))
+            .collect();
+        if 2 * same.len() <= measured.len() {
             return None;
         }
-        let fits = |other: &Warning| {
-            other.kind == warning.kind && (other.text == warning.text || facts.scope == Scope::Machine)
+        let whose = if same.len() == measured.len() {
+            "All services".to_owned()
+        } else {
+            format!("{} of {} services", same.len(), measured.len())
         };
-        let theirs: Option<Vec<&Warning>> = others
-            .iter()
-            .map(|row| row.summary.warnings.iter().find(|other| fits(other)))
-            .collect();
-        let alike = theirs?.iter().all(|other| other.text == warning.text);
-        let example = if alike {
+        let example = if same.iter().all(|other| other.text == warning.text) {
             String::new()
         } else {
-            format!(
-                " (example: {})",
-                service_names::name(input.services, &first.summary.id)
-            )
+            format!(" (example: {})", name(&first.id))
         };
-        Some(warning.worded(format!("All services: {}{example}", warning.text)))
+        Some(warning.worded(format!("{whose}: {}{example}", warning.text)))
     };
-    first.summary.warnings.iter().filter_map(said).collect()
+    found.into_iter().filter_map(shared).collect()
+}
+
+fn is_of_generator(warning: &Warning) -> bool {
+    warning.kind.facts().bottleneck == Some(Bottleneck::Generator)
+}
+
+/// Replaces what an earlier version said about a whole ranking, and returns its result in a sentence.
+pub(crate) fn renew(group: &mut Group, name: impl Fn(&ServiceId) -> String) -> String {
+    let is_outdated =
+        |warning: &Warning| is_of_generator(warning) || warning.text.starts_with("for all services");
+    group.warnings.retain(|warning| !is_outdated(warning));
+    let bound = lower_bound_warning(&group.services, group.ranked_by);
+    let shared = shared_warnings(group.services.iter(), &name);
+    group.warnings.extend(bound.into_iter().chain(shared));
+    descriptions::finding(group, name)
 }
 
 #[cfg(test)]
@@ -241,6 +268,13 @@ mod tests {
                 false,
                 warning(WarningKind::MissingHeader, "No Content-Type header."),
                 false,
+            ),
+            (
+                "a warning with another value",
+                vec![warning(WarningKind::LittlesLaw, "5 of 9 services: 30 of 64.")],
+                false,
+                warning(WarningKind::LittlesLaw, "40 of 64."),
+                true,
             ),
             (
                 "another kind",

@@ -1,7 +1,7 @@
-//! A badge: the ranked work on the left, rank range and value on the right.
+//! A badge: the ranking on the left, rank range and value on the right.
 
-use super::run::{Ranking, value};
-use crate::formats::escaped;
+use super::run::{Ranking, SiteRun, value};
+use crate::formats::{escaped, title_of};
 use crate::model::ranks;
 use crate::palette::light;
 use prony_statistics::ServiceSummary;
@@ -13,7 +13,7 @@ const CHARACTER: f64 = 6.6;
 const ROOM: f64 = 7.0;
 const HEIGHT: f64 = 20.0;
 /// Maximum width of a label, columns.
-const LONGEST: usize = 40;
+const LONGEST: usize = 72;
 
 /// The text of the badge of a service in a ranking.
 pub(super) fn words(board: &Ranking, row: &ServiceSummary) -> String {
@@ -28,8 +28,9 @@ pub(super) fn words(board: &Ranking, row: &ServiceSummary) -> String {
 }
 
 /// The SVG. Its colour shows whether the service may be the best, which the text says too.
-pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
-    let label = shortened(&label(board));
+pub(super) fn badge(run: &SiteRun, board: &Ranking, row: &ServiceSummary) -> String {
+    let ranking = name(run, board);
+    let label = shortened(&ranking);
     let words = words(board, row);
     let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
     let (left, right) = (width(&label), width(&words));
@@ -53,19 +54,20 @@ pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
          <g fill=\"#fff\" font-family=\"Verdana,'DejaVu Sans',Geneva,sans-serif\" font-size=\"11\">{label}{words}</g></svg>\n",
         all = left + right,
         background = light("badge-label"),
-        title = escaped(&format!("{}: {words}", board.title())),
+        title = escaped(&format!("{ranking}: {words}")),
         label = text(0.0, left, &label),
         words = text(left, right, &words),
     )
 }
 
-fn label(board: &Ranking) -> String {
-    let (contract, workload) = (&board.group.contract, &board.group.workload);
-    if contract == workload {
-        contract.clone()
-    } else {
-        format!("{contract} {workload}")
-    }
+/// The name of a ranking among those of all suites, with its load in few words.
+fn name(run: &SiteRun, board: &Ranking) -> String {
+    let load = board.load_text.replace("closed loop on ", "");
+    let load = load
+        .replace("open loop: ", "")
+        .replace(" requests per second", "/s");
+    let title = title_of(&board.group.contract, &board.group.workload, &load);
+    format!("{}: {title}", run.suite)
 }
 
 fn shortened(text: &str) -> String {

@@ -102,7 +102,7 @@ impl<'a> RunComparison<'a> {
         let shown = if rows.is_empty() {
             "<p class=\"quiet\">The data proves no change of any service.</p>\n".to_owned()
         } else {
-            let heads = ["service", "metric", "before", "now", "now ÷ before", "verdict"];
+            let heads = ["service", "metric", "now ÷ before", "verdict", "before", "now"];
             html::table(&format!("What changed in {title}"), &heads, &rows)
         };
         format!(
@@ -119,8 +119,11 @@ impl<'a> RunComparison<'a> {
             variant: variant.to_owned(),
         };
         let unit = Unit::for_metric(change.metric, &[change.base.point, change.new.point]);
-        let shown =
-            |estimate: &Estimate| format!("{}–{}", unit.show(estimate.low), unit.show_with(estimate.high));
+        let shown = |estimate: &Estimate| {
+            let ends = format!("{}–{}", unit.show(estimate.low), unit.show_with(estimate.high));
+            html::number(Some(ends))
+        };
+        let times = format!("{}–{}", ratio(change.ratio.low), ratio(change.ratio.high));
         let page = format!("../{}", paths::service_page(name));
         let verdict = if change.verdict == Verdict::Faster {
             "better"
@@ -130,10 +133,10 @@ impl<'a> RunComparison<'a> {
         vec![
             html::link(&page, &self.now.display_name(&id)),
             escaped(head_of(change.metric)),
+            html::number(Some(times)),
+            format!("<b class=\"{verdict}\">{verdict}</b>"),
             shown(&change.base),
             shown(&change.new),
-            format!("{}–{}", ratio(change.ratio.low), ratio(change.ratio.high)),
-            format!("<b class=\"{verdict}\">{verdict}</b>"),
         ]
     }
 }

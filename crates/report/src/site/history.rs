@@ -131,11 +131,9 @@ fn table(line: &VariantHistory<'_>, alike: &[bool], title: &str) -> String {
             let page = format!("../{}", entry.board.address(entry.run));
             let mut cells = vec![
                 html::link(&page, &day(&entry.run.started_at)),
-                entry.board.rank(entry.row),
+                html::number(Some(entry.board.rank(entry.row))),
             ];
-            cells.extend(metrics(&latest).map(|metric| {
-                value(entry.row, metric).map_or_else(|| "–".to_owned(), |text| escaped(&text))
-            }));
+            cells.extend(metrics(&latest).map(|metric| html::number(value(entry.row, metric))));
             cells.push(if alike { "same" } else { "different" }.to_owned());
             cells
         })

@@ -40,6 +40,26 @@ pub(super) fn link(address: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escaped(address), escaped(text))
 }
 
+/// A number in a table, which stays on one line; `–` if it is not known.
+pub(super) fn number(shown: Option<String>) -> String {
+    let shown = shown.unwrap_or_else(|| "–".to_owned());
+    format!("<span class=\"figure\">{}</span>", escaped(&shown))
+}
+
+/// A sentence in which back-quotes enclose code, and no line breaks within `± 2 %`; the text is escaped.
+pub(super) fn prose(text: &str) -> String {
+    let text = text.replace("± ", "±\u{a0}").replace(" %", "\u{a0}%");
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return escaped(&text);
+    }
+    let shown = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+        0 => escaped(part),
+        _ => format!("<code>{}</code>", escaped(part)),
+    });
+    shown.collect()
+}
+
 /// A table that scrolls by itself on a narrow screen. The first cell of each row is its heading; cells are markup.
 /// `label` must be unique on the page.
 pub(super) fn table(label: &str, heads: &[&str], rows: &[Vec<String>]) -> String {

@@ -5,10 +5,9 @@ use super::order::Study;
 use super::run::{Ranking, SiteRun, day};
 use super::{SiteFile, html, paths};
 use crate::formats::{escaped, head_of, one_line};
-use crate::model::ranks;
-use crate::number::plural;
+use crate::number::{FARTHEST, plural};
 use prony_records::{Level, Warning};
-use prony_statistics::{Better, Quantity, ServiceSummary};
+use prony_statistics::{Better, Metric, Quantity, ServiceSummary};
 use std::collections::BTreeSet;
 
 /// Number of services shown per ranking.
@@ -75,11 +74,16 @@ fn section(study: &Study<'_>, changes: &[RunComparison<'_>]) -> String {
             escaped(&step.words())
         );
     }
-    for board in &run.boards {
-        out += &shown(run, board);
-    }
-    if run.boards.is_empty() {
-        out += "<p class=\"quiet\">No trial has ended.</p>\n";
+    match run.boards.split_first() {
+        None => out += "<p class=\"quiet\">No trial has ended.</p>\n",
+        Some((first, others)) => {
+            out += &shown(run, first);
+            if !others.is_empty() {
+                let others: String = others.iter().map(|board| shown(run, board)).collect();
+                let count = plural(run.boards.len() - 1, "more ranking");
+                out += &format!("<details>\n<summary>{count}</summary>\n{others}</details>\n");
+            }
+        }
     }
     out + &earlier(study, changes)
 }
@@ -100,7 +104,7 @@ fn facts(run: &SiteRun, report: &str) -> String {
         "<p class=\"facts\"><span>{}{ended}</span> · <span>{}</span> · {}</p>\n",
         day(&run.started_at),
         escaped(&machine),
-        html::link(report, "the report, with every number")
+        html::link(report, "the whole report")
     )
 }
 
@@ -112,22 +116,21 @@ fn shown(run: &SiteRun, board: &Ranking) -> String {
         .iter()
         .filter(|row| row.rank.is_some())
         .collect();
-    let position = |row: &ServiceSummary| row.metrics.get(metric).and_then(Quantity::position);
     let first = &ranked[..ranked.len().min(SHOWN)];
-    let most = first.iter().filter_map(|row| position(row)).fold(0.0, f64::max);
-    let mut bars = String::new();
-    for row in first {
-        let share = position(row)
-            .filter(|_| most > 0.0)
-            .map_or(0.0, |value| 100.0 * value / most);
-        bars += &format!(
-            "<li><span class=\"rank\"><span class=\"hidden\">rank </span>{}</span> {} <span class=\"track\"><span style=\"width:{share:.1}%\"></span></span> \
-             <span class=\"figure\">{}</span></li>\n",
-            ranks(row).unwrap_or_default(),
-            html::link(&paths::service_page(&row.id.service), &run.display_name(&row.id)),
-            escaped(&board.own_value(row, metric).unwrap_or_default())
-        );
-    }
+    let scale = Scale::of(first, metric);
+    let bars: String = first
+        .iter()
+        .map(|row| {
+            format!(
+                "<li class=\"{}\"><span class=\"rank\">{}</span> {} {} <span class=\"figure\">{}</span></li>\n",
+                tie_class(&ranked, row),
+                rank_label(&ranked, row),
+                html::link(&paths::service_page(&row.id.service), &run.display_name(&row.id)),
+                scale.track(row),
+                escaped(&board.own_value(row, metric).unwrap_or_default())
+            )
+        })
+        .collect();
     let shorter = if metric.better() == Better::Lower {
         "; shorter is better"
     } else {
@@ -147,17 +150,85 @@ fn shown(run: &SiteRun, board: &Ranking) -> String {
     format!(
         "<article>\n<h3>{}</h3>\n<p class=\"finding\">{}</p>\n{}{bars}<p class=\"quiet\">By {}{shorter}{more}.</p>\n</article>\n",
         html::link(&board.address(run), &board.title()),
-        escaped(&board.finding),
+        html::prose(&board.finding),
         doubts(&board.group.warnings),
         head_of(metric)
     )
 }
 
+/// The rank of a service, in words that tied services share: `1`, `tied for 2`.
+fn rank_label(ranked: &[&ServiceSummary], row: &ServiceSummary) -> String {
+    let rank = row.rank.unwrap_or_default();
+    let tied = ranked.iter().filter(|other| other.rank == row.rank).count() > 1;
+    if tied {
+        format!("tied for {rank}")
+    } else {
+        format!("<span class=\"hidden\">rank </span>{rank}")
+    }
+}
+
+/// Tied services share a colour. The first ones have a colour of their own; two others alternate after it.
+fn tie_class(ranked: &[&ServiceSummary], row: &ServiceSummary) -> &'static str {
+    let ranks: BTreeSet<Option<u32>> = ranked.iter().map(|other| other.rank).collect();
+    match ranks.iter().position(|rank| *rank == row.rank) {
+        None | Some(0) => "first",
+        Some(place) if place.is_multiple_of(2) => "even",
+        Some(_) => "odd",
+    }
+}
+
+/// The scale of the bars of a ranking, which start at 0.
+struct Scale {
+    metric: Metric,
+    most: f64,
+}
+
+impl Scale {
+    fn of(rows: &[&ServiceSummary], metric: Metric) -> Self {
+        let quantities = || rows.iter().filter_map(|row| row.metrics.get(metric));
+        let most = quantities().filter_map(Quantity::position).fold(0.0, f64::max);
+        let high = quantities()
+            .filter_map(Quantity::estimate)
+            .map(|estimate| estimate.high);
+        Self {
+            metric,
+            most: high.fold(most, f64::max).min(FARTHEST * most),
+        }
+    }
+
+    /// A bar up to the value, and its interval as a line.
+    fn track(&self, row: &ServiceSummary) -> String {
+        let quantity = row.metrics.get(self.metric);
+        let at = |value: f64| match self.most {
+            most if most > 0.0 => 100.0 * (value / most).clamp(0.0, 1.0),
+            _ => 0.0,
+        };
+        let bar = quantity.and_then(Quantity::position).map_or(0.0, at);
+        let interval = quantity
+            .and_then(Quantity::estimate)
+            .map_or_else(String::new, |estimate| {
+                let (low, high) = (at(estimate.low), at(estimate.high));
+                format!("<i style=\"left:{low:.1}%;width:{:.1}%\"></i>", high - low)
+            });
+        format!("<span class=\"track\"><b style=\"width:{bar:.1}%\"></b>{interval}</span>")
+    }
+}
+
 /// Warnings that affect all numbers of a ranking or of a run.
 fn doubts(warnings: &[Warning]) -> String {
-    let told = warnings.iter().filter(|warning| warning.level() != Level::Note);
-    told.map(|warning| format!("<p class=\"doubt\">⚠ {}</p>\n", escaped(&warning.whole())))
-        .collect()
+    let told: Vec<String> = warnings
+        .iter()
+        .filter(|warning| warning.level() != Level::Note)
+        .map(|warning| format!("<p>{}</p>\n", html::prose(&warning.whole())))
+        .collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details class=\"doubt\">\n<summary>⚠ {}</summary>\n{}</details>\n",
+        plural(told.len(), "warning"),
+        told.concat()
+    )
 }
 
 /// The runs before the newest one, newest first.

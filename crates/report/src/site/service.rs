@@ -88,7 +88,7 @@ pub(super) fn page(
 pub(super) fn badge_files(lines: &[VariantHistory<'_>]) -> impl Iterator<Item = SiteFile> {
     lines.iter().map(|line| SiteFile {
         path: line.badge.clone(),
-        text: badge(line.latest().board, line.latest().row),
+        text: badge(line.latest().run, line.latest().board, line.latest().row),
     })
 }
 
@@ -144,26 +144,27 @@ fn facts(name: &str, lines: &[VariantHistory<'_>]) -> String {
 }
 
 fn standings(lines: &[VariantHistory<'_>], title: &str) -> String {
-    let mut heads = vec!["ranking", "study", "variant", "rank", "ranked by"];
+    // Rank and value first: a phone shows them without scrolling.
+    let mut heads = vec!["ranking", "rank", "ranked by"];
     heads.extend(SHOWN.map(|(_, head)| head));
-    heads.push("measured");
+    heads.extend(["variant", "study", "measured"]);
     let row = |line: &VariantHistory<'_>| {
         let entry = line.latest();
         let address = format!("../{}", entry.board.address(entry.run));
         let mut cells = vec![
             html::link(&address, &entry.board.title()),
-            escaped(&entry.run.title),
-            escaped(&entry.row.id.variant),
-            entry.board.rank(entry.row),
+            html::number(Some(entry.board.rank(entry.row))),
         ];
-        let known = |metric| value(entry.row, metric).map_or_else(|| "–".to_owned(), |text| escaped(&text));
+        let known = |metric| html::number(value(entry.row, metric));
         if let Some(excluded) = &entry.row.excluded {
-            cells.push(format!("excluded: {}", escaped(&excluded.reason)));
+            cells.push(format!("excluded: {}", html::prose(&excluded.reason)));
             cells.extend(SHOWN.map(|_| "–".to_owned()));
         } else {
             cells.push(known(entry.board.group.ranked_by));
             cells.extend(SHOWN.map(|(metric, _)| known(metric)));
         }
+        cells.push(escaped(&entry.row.id.variant));
+        cells.push(escaped(&entry.run.title));
         cells.push(day(&entry.run.started_at));
         cells
     };
@@ -186,7 +187,7 @@ fn badges(lines: &[VariantHistory<'_>], base_url: Option<&str>) -> String {
         };
         format!(
             "<li>{} <code>{}</code></li>\n",
-            badge(entry.board, entry.row),
+            badge(entry.run, entry.board, entry.row),
             escaped(&address)
         )
     });

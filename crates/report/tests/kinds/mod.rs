@@ -86,7 +86,7 @@ fn a_run_of_nothing_but_failures_is_a_report_too() {
 }
 
 #[test]
-fn a_generator_bound_service_is_shown_separately_without_a_rank() {
+fn a_lower_bound_is_ranked_and_marked_in_every_format() {
     let mut trials = closed();
     for trial in &mut trials {
         if let (Ok(measured), "rust-axum") = (&mut trial.result, trial.service.service.as_str()) {
@@ -95,38 +95,139 @@ fn a_generator_bound_service_is_shown_separately_without_a_rank() {
     }
     let report = report_of(&sample::run(), &trials, 0.95, None);
     let terminal = shown(&report, Format::Terminal);
-    let line = line_of(&terminal, "– axum");
-    assert_eq!(line[..4], ["–", "axum", "micro", "≥"], "{terminal}");
-    assert!(
-        terminal.contains("Compare CPU per request") && terminal.contains("the others:"),
-        "{terminal}"
-    );
+    let line = line_of(&terminal, "1 axum");
+    assert_eq!(line[..4], ["1", "axum", "micro", "≥"], "{terminal}");
+    assert!(terminal.contains("Compare CPU per"), "{terminal}");
     let markdown = shown(&report, Format::Markdown);
     assert!(
-        markdown.contains("| – | axum | 1.2.3 | micro | ≥ 7"),
-        "{markdown}"
-    );
-    let (first, rest) = markdown
-        .split_once("**Of the ranked services, ")
-        .expect("the first rank first");
-    assert!(!first.contains("may be faster"), "{first}");
-    assert!(
-        rest.contains("2 services are statistically tied for first. Highest measured: ")
-            && rest.contains("axum may be faster still: the generator was its limit, at 7"),
+        markdown.contains("| 1 | axum | 1.2.3 | micro | ≥ 7")
+            && markdown.contains("**axum leads: at least 72,125 valid replies per second (± 0.6 %; the generator was the limit).**"),
         "{markdown}"
     );
     assert!(charts(&report)[0].1.contains(">≥ 7"));
     let csv = shown(&report, Format::Csv);
     assert!(
         csv.lines()
-            .any(|line| line.contains("rust-axum") && line.ends_with(",true,,"))
+            .any(|line| line.contains("rust-axum") && line.ends_with(",true,1,1"))
     );
     let json: Value = serde_json::from_str(&shown(&report, Format::Json)).expect("JSON");
     let row = &json["groups"][0]["services"][0];
-    assert_eq!(
-        (&row["generator_bound"], &row["rank"]),
-        (&json!(true), &Value::Null)
+    assert_eq!((&row["generator_bound"], &row["rank"]), (&json!(true), &json!(1)));
+}
+
+/// A lower bound below other rates may be the first.
+#[test]
+fn a_lower_bound_is_tied_with_services_that_it_is_not_proven_worse_than() {
+    let mut trials = closed();
+    for trial in &mut trials {
+        if let (Ok(measured), "go-nethttp") = (&mut trial.result, trial.service.service.as_str()) {
+            measured.recording.generator.saturated = true;
+        }
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    let markdown = shown(&report, Format::Markdown);
+    assert!(
+        markdown.contains("**2 services are statistically tied for first. Highest measured: axum, 72,125"),
+        "{markdown}"
     );
+    assert!(
+        markdown.contains("| 1–3 | Go net/http | 1.2.3 | micro | ≥ 5"),
+        "{markdown}"
+    );
+    let data = prony_report::page_data(&report).expect("plain data");
+    let tied: Vec<&Value> = data["groups"][0]["services"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| &row["tied_with"])
+        .collect();
+    assert_eq!(
+        tied[2],
+        &json!(["rust-axum/current", "go-gorilla/current"]),
+        "of the lower bound"
+    );
+    assert!(
+        tied[..2].iter().all(|tied| tied.is_null()),
+        "pairs say the same: {tied:?}"
+    );
+}
+
+/// A warning on more than half of the rows stands above the ranking, with its count; other rows mark their own.
+#[test]
+fn a_warning_of_most_services_is_said_once_with_its_count() {
+    let mut trials = closed();
+    for trial in &mut trials {
+        let Ok(measured) = &mut trial.result else { continue };
+        let share = match trial.service.service.as_str() {
+            "rust-axum" => "9",
+            "go-nethttp" => "4",
+            _ => continue,
+        };
+        let text = format!("Other programs used {share} % of the machine.");
+        measured.warnings.push(Warning::new(WarningKind::Noise, text));
+        if share == "9" {
+            measured
+                .warnings
+                .push(Warning::new(WarningKind::ProtocolError, "A head was malformed."));
+        }
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    let said: Vec<&str> = report.groups[0]
+        .warnings
+        .iter()
+        .map(|warning| warning.text.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        ["2 of 3 services: Other programs used 9 % of the machine (in 4 of 4 trials). (example: axum)"]
+    );
+    let markdown = shown(&report, Format::Markdown);
+    assert_eq!(markdown.matches("% of the machine").count(), 1, "{markdown}");
+    assert!(
+        markdown.contains("| axum ⚠ |") && markdown.contains("| Go net/http |"),
+        "{markdown}"
+    );
+}
+
+/// A response time without a bound is no gap in a table, in a chart or in an export.
+#[test]
+fn what_has_no_bound_says_so_everywhere() {
+    let mut trials = sample::trials();
+    trials.retain(|trial| trial.load["kind"] == "open");
+    for trial in &mut trials {
+        if let (Ok(measured), "go-nethttp") = (&mut trial.result, trial.service.service.as_str()) {
+            let recording = &mut measured.recording;
+            let lost = recording.requests.valid / 20;
+            recording.outcomes.timeout = lost;
+            recording.requests.offered += lost;
+            recording.requests.sent += lost;
+            recording.response_time_ns = prony_records::Responses::of(recording)
+                .expect("own histogram")
+                .times();
+        }
+    }
+    let report = report_of(&sample::run(), &trials, 0.95, None);
+    for format in [Format::Terminal, Format::Markdown, Format::Csv] {
+        let text = shown(&report, format);
+        assert!(text.contains("no bound"), "{text}");
+    }
+    let markdown = shown(&report, Format::Markdown);
+    let is_bar = |line: &str| line.starts_with("Go net/http ") && line.ends_with("  no bound");
+    assert!(markdown.lines().any(is_bar), "the bars:\n{markdown}");
+    assert!(markdown.contains("**axum leads: "), "{markdown}");
+    let p99 = charts(&report)
+        .into_iter()
+        .find(|(name, _)| name.ends_with("p99"))
+        .expect("a chart");
+    assert!(p99.1.contains(">no bound</text>"), "{}", p99.1);
+    let data = prony_report::page_data(&report).expect("plain data");
+    let rows = data["groups"][0]["services"].as_array().expect("rows");
+    let lossy = rows
+        .iter()
+        .find(|row| row["service"] == "go-nethttp")
+        .expect("it was measured");
+    assert_eq!(lossy["details"]["points"][0]["response_time_ns_p99"], "no_bound");
+    assert_eq!(lossy["response_time_ns_p99"]["without_bound"], 4);
 }
 
 #[test]
@@ -273,6 +374,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
         } else {
             vec!["hello".to_owned(), "unknown path".to_owned()]
         },
+        operations: std::collections::BTreeMap::new(),
         failures: failed
             .then(|| prony_records::CaseFailure {
                 case: "unknown path".to_owned(),

@@ -160,6 +160,8 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
         formerly: Vec::new(),
         image: None,
         source: Some(format!("services/{}", made.name)),
+        build: vec![format!("make {}", made.name)],
+        start: Some(format!("./{} --port \"$PORT\"", made.name)),
     };
     SERVICES.iter().map(info).collect()
 }
@@ -174,6 +176,7 @@ fn checks() -> CheckMatrix {
             protocol: None,
             passed: !broken,
             cases: vec!["hello".to_owned(), "unknown path".to_owned()],
+            operations: [("hello".to_owned(), vec!["hello".to_owned()])].into(),
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
             skipped: Vec::new(),

@@ -95,6 +95,7 @@ fn merged(known: &ServiceCheck, check: &ServiceCheck) -> ServiceCheck {
             row.cases.push(case.clone());
         }
     }
+    row.operations.extend(check.operations.clone());
     let new = check
         .failures
         .iter()
@@ -121,6 +122,7 @@ mod tests {
             protocol: Some("http".to_owned()),
             passed: failed.is_empty(),
             cases: cases.iter().map(|&case| case.to_owned()).collect(),
+            operations: BTreeMap::new(),
             failures: failed
                 .iter()
                 .map(|&case| CaseFailure {

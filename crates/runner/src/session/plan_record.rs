@@ -50,6 +50,8 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         formerly: service.formerly.clone(),
         image: None,
         source: source_of(&service.folder),
+        build: service.build.clone(),
+        start: service.reached.command().map(str::to_owned),
     };
     services.iter().map(info).collect()
 }
@@ -125,6 +127,20 @@ pub fn add_ceilings<'a>(plan: &mut Value, contract: impl Fn(&str) -> Option<&'a 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_can_name_source_and_commands_of_a_service() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let catalogue = prony_config::Catalogue::read(&root).expect("the catalogue");
+        let all = service_infos(&catalogue.services);
+        let axum = all
+            .iter()
+            .find(|info| info.service == "rust-axum")
+            .expect("the service");
+        assert_eq!(axum.source.as_deref(), Some("services/rust-axum"));
+        assert!(axum.build[0].contains("cargo build"), "{:?}", axum.build);
+        assert!(axum.start.is_some());
+    }
 
     #[test]
     fn a_plan_keeps_the_ceiling_that_its_slow_backing_service_sets() {

@@ -64,9 +64,13 @@ impl BoundPresence {
 }
 
 impl Comparisons {
-    /// Adjusts the comparisons for services that have no bound (`bounds`, in the order of `verdicts`) of a metric of which less
-    /// is better. A service that never has a bound is worse than one that always has.
+    /// Adds the services that have no bound, which follow those of `verdicts` in `bounds`, for a metric of which less is better. A
+    /// service that never has a bound is worse than one that always has.
     pub(super) fn with_no_bounds(mut self, bounds: &[BoundPresence]) -> Self {
+        self.verdicts.resize(bounds.len(), Vec::new());
+        for row in &mut self.verdicts {
+            row.resize(bounds.len(), Verdict::CannotTell);
+        }
         for left in 0..bounds.len() {
             for right in 0..bounds.len() {
                 let verdict = match (bounds[left], bounds[right]) {

@@ -38,12 +38,15 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .map(|&index| BoundPresence::of(rows[index].metrics.get(ranked_by)))
         .collect();
-    let comparisons = compare::all_pairs(&table, &order, &names, ranked_by, options)
-        .with_lower_bounds(&bounds)
-        .with_no_bounds(&no_bounds);
-    rank(&mut rows, &order, &comparisons, &bounds);
-    let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by) && rows[*index].rank.is_some();
-    let exact: Vec<usize> = order.iter().copied().filter(is_exact).collect();
+    // Services without a bound come last. No model can be fitted to them.
+    let is_bounded = |presence: &&BoundPresence| **presence == BoundPresence::Everywhere;
+    let bounded = &order[..no_bounds.iter().take_while(is_bounded).count()];
+    let comparisons = compare::all_pairs(&table, bounded, &names, ranked_by, options)
+        .with_no_bounds(&no_bounds)
+        .with_lower_bounds(&bounds);
+    rank(&mut rows, &order, &comparisons);
+    let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by);
+    let exact: Vec<usize> = bounded.iter().copied().filter(is_exact).collect();
     for (&index, ratio) in exact
         .iter()
         .zip(compare::ratios_to_first(&table, &exact, options))
@@ -69,11 +72,11 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         tie_band: options.tie_band,
         adjustment: comparisons.adjustment,
         rounds: rounds.len() as u32,
-        warnings: bound_warning(&rows, &order, &bounds)
+        warnings: lower_bound_warning(&rows, ranked_by)
             .into_iter()
             .chain(other_rank_warning(group, requested, ranked_by))
             .collect(),
-        services: in_order(rows, &order, &bounds),
+        services: in_order(rows, &order),
         pairs: comparisons.pairs,
     })
 }
@@ -216,55 +219,50 @@ fn by_value(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
     order
 }
 
-fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons, bounds: &[bool]) {
+/// Ranks all services in `order`. A lower bound is never proven worse, so its ranks start at 1, and end at one more than the number of
+/// services that are not proven worse than it.
+fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons) {
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
     let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
     let ranges = ranking::ranges(order.len(), verdict);
     let ranks = ranking::ranks(&ranges);
-    let ranked: Vec<usize> = (0..order.len()).filter(|&position| !bounds[position]).collect();
-    for &position in &ranked {
-        let row = &mut rows[order[position]];
-        let tied = ranked
-            .iter()
-            .filter(|&&other| other != position && !differ(position, other));
-        row.tied_with = tied.map(|&other| names[other].clone()).collect();
+    for (position, &index) in order.iter().enumerate() {
+        let tied = (0..order.len()).filter(|&other| other != position && !differ(position, other));
+        let row = &mut rows[index];
+        row.tied_with = tied.map(|other| names[other].clone()).collect();
         row.rank = Some(ranks[position]);
         row.rank_low = Some(ranges[position].low);
         row.rank_high = Some(ranges[position].high);
     }
 }
 
-/// Explains why some services have no rank, and what to do instead; one warning for all of them.
-fn bound_warning(rows: &[ServiceSummary], order: &[usize], bounds: &[bool]) -> Option<Warning> {
-    let names: Vec<String> = order
+/// Names the ranked services whose values are lower bounds, and what to compare instead; one warning for all of them.
+pub fn lower_bound_warning(services: &[ServiceSummary], ranked_by: Metric) -> Option<Warning> {
+    let ranked: Vec<&ServiceSummary> = services.iter().filter(|row| row.rank.is_some()).collect();
+    let bounds: Vec<&&ServiceSummary> = ranked
         .iter()
-        .zip(bounds)
-        .filter(|&(_, &bound)| bound)
-        .map(|(&index, _)| rows[index].id.to_string())
+        .filter(|row| row.is_lower_bound(ranked_by))
         .collect();
-    let whose = match names.as_slice() {
+    let whose = match bounds.as_slice() {
         [] => return None,
-        [one] => one.clone(),
-        many => format!("{} of {} services", many.len(), order.len()),
+        [one] => one.id.to_string(),
+        many => format!("{} of {} services", many.len(), ranked.len()),
     };
-    let text = format!("{whose}: the generator was the limit; rates are lower bounds (≥) without a rank.");
+    let text = format!("{whose}: the generator was the limit; rates are lower bounds (≥).");
     let advice = "Compare CPU per request, best at a fixed rate (`prony run efficiency`), or give the generator more CPUs.";
     Some(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice))
 }
 
-/// Services with lower bounds come first, since the best may be among them, then ranked services, services that cannot be ranked,
-/// and excluded ones.
-fn in_order(rows: Vec<ServiceSummary>, order: &[usize], bounds: &[bool]) -> Vec<ServiceSummary> {
-    let mut placed: Vec<((u8, usize), ServiceSummary)> = rows
+/// Ranked services come first, then services that cannot be ranked, and excluded ones.
+fn in_order(rows: Vec<ServiceSummary>, order: &[usize]) -> Vec<ServiceSummary> {
+    let mut placed: Vec<(usize, ServiceSummary)> = rows
         .into_iter()
         .enumerate()
         .map(|(index, row)| {
-            let place = match order.iter().position(|&ordered| ordered == index) {
-                Some(position) => (u8::from(!bounds[position]), position),
-                None => (2 + u8::from(row.excluded.is_some()), 0),
-            };
-            (place, row)
+            let position = order.iter().position(|&ordered| ordered == index);
+            let last = order.len() + usize::from(row.excluded.is_some());
+            (position.unwrap_or(last), row)
         })
         .collect();
     placed.sort_by_key(|&(place, _)| place);

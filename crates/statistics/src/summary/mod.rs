@@ -11,6 +11,7 @@ mod speed;
 
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::table;
+pub use group::lower_bound_warning;
 pub use shape::{Group, Options, ServiceSummary, Summary};
 
 use crate::StatisticsError;

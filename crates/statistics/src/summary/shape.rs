@@ -70,7 +70,7 @@ pub struct Group {
     pub adjustment: Option<Adjustment>,
     /// Number of rounds with a successful trial.
     pub rounds: u32,
-    /// Services without a rank because the generator was the limit first, then best first, excluded services last.
+    /// Best first, excluded services last.
     pub services: Vec<ServiceSummary>,
     /// All pairs of ranked services, in the order of `services`.
     pub pairs: Vec<PairwiseComparison>,
@@ -88,7 +88,7 @@ pub struct ServiceSummary {
     /// data supports only the range from `rank_low` to `rank_high`.
     pub rank: Option<u32>,
     /// Whether the generator, not the service, was the limit in at least half of the trials under a closed load. Its rates are
-    /// then lower bounds, by which it is not ranked.
+    /// then lower bounds, which are never proven worse than another rate.
     #[serde(default)]
     pub generator_bound: bool,
     /// The best rank that is compatible with the data: 1 + the services proven better.
@@ -97,8 +97,8 @@ pub struct ServiceSummary {
     /// The worst rank that is compatible with the data: all ranked services − those proven worse.
     #[serde(default)]
     pub rank_high: Option<u32>,
-    /// Its value of the metric that the group is ranked by, over that of the first ranked service, within the same rounds: the machine's
-    /// speed cancels. Absent without a rank or with fewer than two rounds.
+    /// Its value of the metric that the group is ranked by, over that of the first service whose value is not a lower bound, within the
+    /// same rounds: the machine's speed cancels. Absent for lower bounds, without a rank, and with fewer than two rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_first: Option<Estimate>,
     /// Capacity only: the rate that a further start sustains with the confidence of the group, per second (the lower bound of a

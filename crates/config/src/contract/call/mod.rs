@@ -34,6 +34,8 @@ use std::ops::Range;
 #[derive(Clone)]
 pub(crate) struct Call<'a> {
     contract: &'a Contract,
+    /// The operation that it calls, if it names one.
+    operation: Option<String>,
     pub(crate) written: CallToml,
     /// Whether the call uses keys that only HTTP has.
     http_only: bool,
@@ -92,6 +94,7 @@ impl Contract {
         self.verify_web_socket(call.span(), &own)?;
         Ok(Call {
             contract: self,
+            operation: operation.map(Spanned::into_inner),
             http_only: changes_http && !changes_grpc,
             needs,
             safe,
@@ -173,6 +176,10 @@ impl Call<'_> {
 
     pub(crate) const fn contract(&self) -> &Contract {
         self.contract
+    }
+
+    pub(crate) fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
     }
 
     /// Whether the call can be sent over a protocol.

@@ -27,6 +27,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     pub name: String,
+    /// The operations that it calls, each once.
+    pub operations: Vec<String>,
     /// Requests, in order, with the expected replies.
     pub exchanges: Vec<Exchange>,
     /// How the requests are delivered to the service.
@@ -309,6 +311,8 @@ impl Contract {
             assign_slots(&mut exchange.expect, &slots);
         }
         let restart = self.restart(case)?;
+        let own = calls.iter().filter(|(_, own)| own.is_some());
+        let operations = operations(own.map(|(call, _)| call));
         let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
         let leave = self.disconnect(case, &calls)?;
         if leave.is_some() && !matches!(protocol, Protocol::Http1 | Protocol::Grpc) {
@@ -316,6 +320,7 @@ impl Contract {
         }
         Ok(Some(Case {
             name: written.name.get_ref().clone(),
+            operations,
             exchanges,
             delivery,
             alone: written.serial || restart.is_some() || leave.is_some(),
@@ -324,6 +329,17 @@ impl Contract {
             leave,
         }))
     }
+}
+
+/// The operations of these calls, each once.
+fn operations<'a>(calls: impl Iterator<Item = &'a Call<'a>>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in calls.filter_map(Call::operation) {
+        if names.iter().all(|known| known != name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 /// Gives each captured value the slots of the encodings in which later requests use it.

@@ -12,9 +12,8 @@ use serde_json::{Map, Number, Value};
 /// Fields of an estimate that the page shows; the others are only in the JSON.
 const SHOWN: [&str; 4] = ["point", "low", "high", "observed"];
 /// Fields that the page does not show, or derives from others.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 7] = [
     "histogram",
-    "tied_with",
     "outcomes",
     "response_time_ns_merged",
     "variation",
@@ -34,8 +33,8 @@ const UNSEEN: [Metric; 9] = [
     Metric::ListeningMs,
     Metric::WarmUpS,
 ];
-/// Significant digits of a number in a table.
-const DIGITS: i32 = 6;
+/// Significant digits of a number in a table. The page rounds it again, to those that other formats show.
+const DIGITS: i32 = 8;
 /// Significant digits of a number of a single trial.
 const DRAWN: i32 = 4;
 /// Significant digits of a number of a distribution: its chart shows no more.
@@ -83,11 +82,17 @@ fn trim(row: &mut Map<String, Value>) {
     for key in LEFT_OUT {
         row.remove(key);
     }
+    // The pairs of other services say the same.
+    if row.get("generator_bound") != Some(&Value::Bool(true)) {
+        row.remove("tied_with");
+    }
     for metric in UNSEEN {
         row.remove(metric.key());
     }
     for metric in Metric::ALL {
-        if let Some(quantity) = row.get_mut(metric.key()).and_then(Value::as_object_mut) {
+        let quantity = row.get_mut(metric.key()).and_then(Value::as_object_mut);
+        // Without a bound there are only the numbers of trials.
+        if let Some(quantity) = quantity.filter(|quantity| !quantity.contains_key("without_bound")) {
             quantity.retain(|key, _| SHOWN.contains(&key.as_str()));
         }
     }
@@ -120,7 +125,7 @@ fn trim(row: &mut Map<String, Value>) {
 fn shorten(value: &mut Value) {
     each_number(value, &|number| {
         let long = number.as_f64().filter(|long| number.is_f64() && *long != 0.0)?;
-        Some(Value::from(rounded(long, DIGITS)))
+        Some(Value::from(cut_off(long, DIGITS)))
     });
 }
 
@@ -152,30 +157,68 @@ fn each_number(value: &mut Value, changed: &impl Fn(&Number) -> Option<Value>) {
 
 /// Rounds to this number of significant digits.
 fn rounded(value: f64, digits: i32) -> f64 {
+    at_digits(value, digits, f64::round)
+}
+
+/// Cuts a number off so that rounding it to fewer digits has the result of rounding it once: the last digit is 0 or 5 only if it is exact.
+fn cut_off(value: f64, digits: i32) -> f64 {
+    at_digits(value, digits, |scaled| {
+        let (whole, near) = (scaled.trunc(), scaled.round());
+        // The scale itself adds an error in the last bit.
+        if (scaled - near).abs() < 1e-6 {
+            near
+        } else if whole % 5.0 == 0.0 {
+            whole + scaled.signum()
+        } else {
+            whole
+        }
+    })
+}
+
+/// Changes a number that is scaled so that its last significant digit is before the decimal point.
+fn at_digits(value: f64, digits: i32, change: impl Fn(f64) -> f64) -> f64 {
     if value == 0.0 {
         return value;
     }
     let places = digits - 1 - value.abs().log10().floor() as i32;
     let scale = 10f64.powi(places.abs().min(300));
     if places < 0 {
-        (value / scale).round() * scale
+        change(value / scale) * scale
     } else {
-        (value * scale).round() / scale
+        change(value * scale) / scale
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::digits;
 
     #[test]
-    fn numbers_keep_six_digits() {
-        let mut value = serde_json::json!([72_125.434_675, 0.001_234_567_89, 12_345_678.9, 0.0, 7, -1.5]);
+    fn numbers_keep_eight_digits() {
+        let mut value = serde_json::json!([72_125.434_612, 0.001_234_567_891, 0.0, 7, -1.5, 1.000_000_01]);
         shorten(&mut value);
         assert_eq!(
             value,
-            serde_json::json!([72_125.4, 0.001_234_57, 12_345_700.0, 0.0, 7, -1.5])
+            serde_json::json!([72_125.434, 0.001_234_567_8, 0.0, 7, -1.5, 1.000_000_1])
         );
+    }
+
+    /// 70,593.454 was rounded to 70,593.5 and then to 70,594, while other formats showed 70,593.
+    #[test]
+    fn the_page_rounds_as_other_formats_do() {
+        for value in [
+            70_593.454,
+            70_593.499_96,
+            70_593.500_01,
+            40_926.48,
+            1_234_567.849,
+            999.499_99,
+            0.099_949_999,
+        ] {
+            let sent = cut_off(value, DIGITS);
+            assert_eq!(digits(sent), digits(value), "{value} as {sent}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::columns::{Columns, unit_of};
 use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::formats::levels::Levels;
-use crate::number::{FARTHEST, digits, number, percent, plural, ratio};
+use crate::number::{FARTHEST, digits, no_bound, number, percent, plural, ratio};
 use crate::{GroupReport, Report};
 use prony_records::{CaseFailure, Level, Quantile, ServiceCheck, ServiceId, Warning};
 use prony_statistics::Verdict;
@@ -36,7 +36,7 @@ pub(super) fn render(report: &Report) -> String {
         plural(cpu.online as usize, "CPU")
     );
     for warning in &report.warnings {
-        out += &format!("\n> {} {}\n", sign(warning), safe(&warning.whole()));
+        out += &format!("\n> {} {}\n", sign(warning), prose(&warning.whole()));
     }
     for group in &report.groups {
         out += &section(report, group);
@@ -62,7 +62,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
         out += &format!("{}\n\n", safe(ceiling));
     }
     for warning in &group.warnings {
-        out += &format!("> {} {}\n\n", sign(warning), safe(&warning.whole()));
+        out += &format!("> {} {}\n\n", sign(warning), prose(&warning.whole()));
     }
     out += &table(report, group);
     out += &bars(report, group);
@@ -73,7 +73,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
                 "- {} {}: {}\n",
                 sign(warning),
                 safe(&report.name(&row.summary.id)),
-                safe(&warning.whole())
+                prose(&warning.whole())
             );
         }
     }
@@ -138,15 +138,20 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         .services
         .iter()
         .filter_map(|row| {
-            Some((
-                one_line(&report.name(&row.summary.id)),
-                row.summary.metrics.get(metric)?.estimate()?,
-                row.summary.is_lower_bound(metric),
-            ))
+            let quantity = row.summary.metrics.get(metric)?;
+            let is_shown = quantity.estimate().is_some() || quantity.no_bound().is_some();
+            is_shown.then(|| {
+                (
+                    one_line(&report.name(&row.summary.id)),
+                    quantity,
+                    row.summary.is_lower_bound(metric),
+                )
+            })
         })
         .collect();
-    let highest = rows.iter().map(|row| row.1.high).fold(0.0, f64::max);
-    let most = highest.min(FARTHEST * rows.iter().map(|row| row.1.point).fold(0.0, f64::max));
+    let estimates = || rows.iter().filter_map(|row| row.1.estimate());
+    let highest = estimates().map(|estimate| estimate.high).fold(0.0, f64::max);
+    let most = highest.min(FARTHEST * estimates().map(|estimate| estimate.point).fold(0.0, f64::max));
     let widest = rows.iter().map(|row| row.0.width()).max().unwrap_or(0).min(NAME);
     if rows.len() < 2 || most <= 0.0 {
         return String::new();
@@ -156,12 +161,19 @@ fn bars(report: &Report, group: &GroupReport) -> String {
         head_of(metric),
         unit.symbol
     );
-    for (name, estimate, bound) in rows {
+    for (name, quantity, bound) in rows {
+        // A fence inside a name would end the block.
+        let name = left(&named(&name.replace('`', "'"), widest), widest);
+        let Some(estimate) = quantity.estimate() else {
+            let none = quantity
+                .no_bound()
+                .map_or_else(String::new, |none| no_bound(*none));
+            out += &format!("{name}  {none}\n");
+            continue;
+        };
         let full = (estimate.low / most * BAR).round().max(0.0) as usize;
         let upper = (estimate.high.min(most) / most * BAR).round() as usize;
         let bar = "█".repeat(full) + &"▒".repeat(upper.saturating_sub(full));
-        // A fence inside a name would end the block.
-        let name = left(&named(&name.replace('`', "'"), widest), widest);
         out += &format!(
             "{name}  {bar:<width$}  {}{}\n",
             if bound { "≥ " } else { "" },
@@ -190,16 +202,16 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
         };
         if found.verdict == Verdict::CannotTell && found.ratio.high > VAGUE * found.ratio.low {
             out += &format!(
-                "- {} and {}: the data cannot tell them apart, nor say how far apart they may be\n",
+                "- {} and {}: inconclusive\n",
                 safe(&report.name(&pair[0].summary.id)),
                 safe(&report.name(&pair[1].summary.id))
             );
             continue;
         }
         let tie = match found.verdict {
-            Verdict::CannotTell => ": the data cannot tell them apart",
-            Verdict::Same => ": the same for all practical purposes",
-            _ => "",
+            Verdict::CannotTell => ": inconclusive".to_owned(),
+            Verdict::Same => format!(": equal within {}", percent(group.tie_band).replace(".0 ", " ")),
+            _ => String::new(),
         };
         out += &format!(
             "- {} is {}–{} × {}{tie}\n",
@@ -261,7 +273,7 @@ fn checks(report: &Report) -> String {
     let warnings = lines(|check| check.warnings.iter().map(|text| safe(text)).collect());
     for (title, lines) in [
         ("Failures", failures),
-        ("Warnings, which fail no check", warnings),
+        ("Warnings (do not fail the check)", warnings),
     ] {
         if !lines.is_empty() {
             out += &format!("\n{title}:\n\n{lines}");
@@ -322,8 +334,13 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
 
 /// Escapes text so that Markdown shows it literally, in tables too.
 fn safe(text: &str) -> String {
+    safe_part(&one_line(text))
+}
+
+/// The same for a part of a line, with the spaces at its ends.
+fn safe_part(line: &str) -> String {
     let mut out = String::new();
-    for character in one_line(text).chars() {
+    for character in line.chars() {
         match character {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -336,6 +353,21 @@ fn safe(text: &str) -> String {
         }
     }
     out
+}
+
+/// The same for sentences, in which back-quotes enclose code.
+fn prose(text: &str) -> String {
+    let text = one_line(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_code = |part: &&str| !part.trim().is_empty() && !part.contains(['<', '&', '|']);
+    if parts.len().is_multiple_of(2) || !parts.iter().skip(1).step_by(2).all(|part| is_code(part)) {
+        return safe(&text);
+    }
+    let shown = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+        0 => safe_part(part),
+        _ => format!("`{part}`"),
+    });
+    shown.collect()
 }
 
 fn code(text: &str) -> String {

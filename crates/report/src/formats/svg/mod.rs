@@ -5,7 +5,7 @@ mod radar;
 
 use super::terminal::named;
 use super::{escaped, group_title, rate_of};
-use crate::number::{FARTHEST, Unit, estimated, percent};
+use crate::number::{FARTHEST, Unit, estimated, no_bound, percent};
 use crate::palette::{dark, light};
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
@@ -92,6 +92,7 @@ fn frame(title: &str, subtitle: &str, height: f64, body: &str) -> String {
 struct Bar<'a> {
     name: String,
     quantity: &'a Quantity,
+    /// 0 without a bound.
     position: f64,
     /// Whether the value is a lower bound.
     bound: bool,
@@ -141,7 +142,10 @@ fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> 
     Some(Bar {
         name: report.name(&row.summary.id),
         quantity,
-        position: quantity.position()?,
+        position: match quantity.no_bound() {
+            Some(_) => 0.0,
+            None => quantity.position()?,
+        },
         bound: row.summary.is_lower_bound(metric),
     })
 }
@@ -157,8 +161,9 @@ fn bar_svg(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -
         at(bar.position) - NAME,
         light("bar")
     );
-    let (end, said) = match bar.quantity.estimate() {
-        Some(estimate) => {
+    let (end, said) = match (bar.quantity.estimate(), bar.quantity.no_bound()) {
+        (_, Some(none)) => (NAME, no_bound(*none)),
+        (Some(estimate), None) => {
             let (low, high) = (at(estimate.low), at(estimate.high));
             let top = middle - 4.0;
             // A truncated whisker has no mark at its end.
@@ -172,7 +177,7 @@ fn bar_svg(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -
             );
             (high, estimated(estimate, unit))
         }
-        None => (at(bar.position), format!("{} (1 trial)", unit.show(bar.position))),
+        (None, None) => (at(bar.position), format!("{} (1 trial)", unit.show(bar.position))),
     };
     let sign = if bar.bound { "≥ " } else { "" };
     out += &format!(

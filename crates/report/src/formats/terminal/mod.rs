@@ -274,20 +274,7 @@ impl<'a> Frame<'a> {
     /// One part; only the first one has reasons and warnings.
     fn part(&self, columns: &[Texts], first: bool) -> String {
         let mut out = format!("\n{}\n", self.head(columns));
-        let bound =
-            |row: &Row| row.summary.is_lower_bound(self.group.ranked_by) && row.summary.excluded.is_none();
-        let some_bound = self.group.services.iter().any(bound);
-        let mut last_bound = false;
         for (index, row) in self.group.services.iter().enumerate() {
-            if some_bound && (index == 0 || bound(row) != last_bound) {
-                let text = if bound(row) {
-                    "the generator was the limit:"
-                } else {
-                    "the others:"
-                };
-                out += &format!("{INDENT}{}\n", self.look.paint(Style::Dim, text));
-            }
-            last_bound = bound(row);
             if row.summary.excluded.is_none() || first {
                 out += &self.line(index, row, columns, first);
             }

@@ -100,6 +100,7 @@ impl Contract {
             if !exchanges.is_empty() && delivery.fits(protocol) {
                 cases.push(Case {
                     name: name.to_owned(),
+                    operations: super::operations(calls.iter()),
                     exchanges,
                     delivery,
                     alone: false,
