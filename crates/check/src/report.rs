@@ -24,14 +24,12 @@ pub struct CheckReport {
     pub took: Duration,
 }
 
-/// An operation with the cases that check it and no other one.
+/// An operation of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedOperation {
     pub name: String,
     /// `GET /users/{id}`; for gRPC the method.
     pub request: String,
-    /// Names of its cases.
-    pub cases: Vec<String>,
 }
 
 impl CheckedOperation {
@@ -45,7 +43,6 @@ impl CheckedOperation {
                 Protocol::WebSocket => operation.websocket,
             };
             Some(Self {
-                cases: contract.cases_of(&operation.name),
                 request: request?,
                 name: operation.name,
             })

@@ -56,9 +56,13 @@ fn rank_lower_bounds(group: &mut Value) {
         row["rank_low"] = 1.into();
         row["rank_high"] = ranked.into();
     }
-    let value = |row: &Value| match row["rank"].is_null() {
-        true => f64::NEG_INFINITY,
-        false => row[&metric]["point"].as_f64().unwrap_or_default(),
+    let value = |row: &Value| {
+        let point = row[&metric]["point"].as_f64().unwrap_or_default();
+        if row["rank"].is_null() {
+            f64::NEG_INFINITY
+        } else {
+            point
+        }
     };
     rows.sort_by(|left, right| value(right).total_cmp(&value(left)));
 }

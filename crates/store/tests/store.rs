@@ -5,7 +5,7 @@ use prony_records::{
     TrialStage, Warning, WarningKind,
 };
 use prony_store::{Progress, RunLock, Store, StoreError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -405,6 +405,7 @@ fn check_matrices_and_calibrations_are_found() {
             protocol: None,
             passed: true,
             cases: vec!["hello".to_owned()],
+            operations: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
             skipped: Vec::new(),

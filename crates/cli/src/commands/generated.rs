@@ -53,7 +53,7 @@ pub(crate) fn man(args: &ManArgs, prony: Command) -> anyhow::Result<Exit> {
 }
 
 /// Leaves out pages for `prony help COMMAND`, which would repeat those of the commands. A page has every option, also those that
-/// are not in the short help: clap_mangen would leave out their text.
+/// are not in the short help: `clap_mangen` would leave out their text.
 pub(crate) fn for_manual(command: Command) -> Command {
     command
         .disable_help_subcommand(true)

@@ -4,6 +4,15 @@ use crate::text::{self, Column};
 use prony_statistics::{Calibration, TruthCheck};
 use std::fmt::Write as _;
 
+const HEADINGS: [Column; 6] = [
+    Column::text("check", 0),
+    Column::number("truth", 1),
+    Column::number("measured", 0),
+    Column::number("deviation", 2),
+    Column::number("allowed", 2),
+    Column::text("verdict", 0),
+];
+
 pub(super) fn table(calibration: &Calibration) -> String {
     let mut text = format!(
         "{}\n{}, prony {}, took {:.0} s\n\n",
@@ -15,14 +24,6 @@ pub(super) fn table(calibration: &Calibration) -> String {
     );
     let mut rows: Vec<Vec<String>> = calibration.checks.iter().map(row).collect();
     rows.push(twice(calibration));
-    const HEADINGS: [Column; 6] = [
-        Column::text("check", 0),
-        Column::number("truth", 1),
-        Column::number("measured", 0),
-        Column::number("deviation", 2),
-        Column::number("allowed", 2),
-        Column::text("verdict", 0),
-    ];
     let _ = writeln!(text, "{}\n", text::table(&HEADINGS, &rows, 0, text::columns()));
     if let Some(ns) = calibration.generator_cpu_ns_per_request {
         let _ = writeln!(

@@ -59,10 +59,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     llm::advise(&job);
     let wanted = args.save.wanted()?;
-    let saving = match &wanted {
-        Some((name, store)) => Some(ReservedRun::begin(store, name, &job)?),
-        None => None,
-    };
+    let saving = wanted
+        .as_ref()
+        .map(|(name, store)| ReservedRun::begin(store, name, &job));
+    let saving = saving.transpose()?;
     let fleet = fleet(&args.testbed, &job.target)?;
     if fleet.is_none() {
         warn_of_others();
@@ -94,22 +94,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .filter(|_| fleet.is_none())
         .and_then(|_| neighbours(&job.target));
     let began = Instant::now();
-    let recording = make(fleet.as_ref(), &job, &mut on_event, &commands);
+    let made = make(fleet.as_ref(), &job, &mut on_event, &commands);
     let took_s = began.elapsed().as_secs_f64();
     let others = watched.and_then(|watched| watched.end());
     view.finish();
     if let Some(live) = &live {
         live.finish();
     }
-    let recording = match recording {
+    let mut recording = match made {
+        Ok(Some(recording)) => recording,
+        Ok(None) => return Err(StoppedEarly.into()),
         Err(error) => match unreachable(&error) {
             Some(reason) => return no_connection(args.json, reason),
             None => return Err(error),
         },
-        Ok(recording) => recording,
-    };
-    let Some(mut recording) = recording else {
-        return Err(StoppedEarly.into());
     };
     secrets::mask_recording(&mut recording);
     // A decision in the last interval has ended nothing early.

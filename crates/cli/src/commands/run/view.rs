@@ -103,7 +103,7 @@ impl View {
             .collect();
         let first = workloads().next();
         self.names_workload = workloads().any(|workload| Some(workload) != first);
-        let named = |entry: &Entry| {
+        let line = |entry: &Entry| {
             let group = plan.group_of(entry);
             let load = if self.several.contains(&group.workload) {
                 format!(", {}", describe_load(&group.load_record(), false))
@@ -112,7 +112,7 @@ impl View {
             };
             format!("{}/{} {}{load}", entry.service, entry.variant, group.workload)
         };
-        self.entries = plan.entries.iter().map(named).collect();
+        self.entries = plan.entries.iter().map(line).collect();
         let names = plan
             .entries
             .iter()

@@ -37,6 +37,13 @@ pub(crate) fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+const HEADINGS: [Column; 4] = [
+    Column::text("kind", 0),
+    Column::text("name", 0),
+    Column::text("since", 1),
+    Column::text("what", 0),
+];
+
 fn text(found: &[LeftoverObject], namespace: &str, is_removed: bool) -> String {
     if found.is_empty() {
         return format!("prony has nothing in the namespace {namespace}");
@@ -46,12 +53,6 @@ fn text(found: &[LeftoverObject], namespace: &str, is_removed: bool) -> String {
             .filter(|text| !text.is_empty())
             .unwrap_or("—".to_owned())
     };
-    const HEADINGS: [Column; 4] = [
-        Column::text("kind", 0),
-        Column::text("name", 0),
-        Column::text("since", 1),
-        Column::text("what", 0),
-    ];
     let rows = found.iter().map(|one| {
         vec![
             one.kind.to_owned(),

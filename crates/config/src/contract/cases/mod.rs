@@ -2,7 +2,6 @@
 
 mod common;
 mod disruptions;
-mod of_operation;
 mod single;
 
 pub use common::is_common_case;
@@ -296,13 +295,7 @@ impl Contract {
                 };
                 exchanges.extend(call.exchanges(protocol, &mut draw, &scope)?);
                 if exchanges.len() > MOST_REQUESTS {
-                    let name = &written.name;
-                    let message = format!(
-                        "case \"{}\" has more than {MOST_REQUESTS} requests",
-                        name.get_ref()
-                    );
-                    let help = "give fewer calls or values, or lower `times`";
-                    return Err(self.file.invalid_with(name.span(), message, help));
+                    return Err(self.too_many_requests(&written.name));
                 }
                 so_far.extend(call.captured_names().map(str::to_owned));
             }
@@ -328,6 +321,15 @@ impl Contract {
             restart,
             leave,
         }))
+    }
+
+    fn too_many_requests(&self, name: &Spanned<String>) -> ConfigError {
+        let message = format!(
+            "case \"{}\" has more than {MOST_REQUESTS} requests",
+            name.get_ref()
+        );
+        let help = "give fewer calls or values, or lower `times`";
+        self.file.invalid_with(name.span(), message, help)
     }
 }
 

@@ -360,7 +360,7 @@ fn prose(text: &str) -> String {
     let text = one_line(text);
     let parts: Vec<&str> = text.split('`').collect();
     let is_code = |part: &&str| !part.trim().is_empty() && !part.contains(['<', '&', '|']);
-    if parts.len().is_multiple_of(2) || !parts.iter().skip(1).step_by(2).all(|part| is_code(part)) {
+    if parts.len().is_multiple_of(2) || !parts.iter().skip(1).step_by(2).all(is_code) {
         return safe(&text);
     }
     let shown = parts.iter().enumerate().map(|(at, part)| match at % 2 {

@@ -304,11 +304,12 @@ fn table(points: &[&Point], confirmed: Option<&Point>, columns: usize) -> String
             .messages
             .is_some_and(|messages| messages.llm.is_some())
     };
-    let (headings, of): (&[Column], fn(&Point) -> Vec<String>) = match points.first() {
-        Some(point) if is_llm(point) => (&TOKENS, token_cells),
-        _ => (&HEADINGS, cells),
+    let is_llm = points.first().is_some_and(is_llm);
+    let headings: &[Column] = if is_llm { &TOKENS } else { &HEADINGS };
+    let row = |point: &&Point| {
+        let cells = if is_llm { token_cells(point) } else { cells(point) };
+        [cells, vec![mark(point, confirmed)]].concat()
     };
-    let row = |point: &&Point| [of(point), vec![mark(point, confirmed)]].concat();
     let rows: Vec<Vec<String>> = points.iter().map(row).collect();
     text::table(headings, &rows, 0, columns)
 }

@@ -5,7 +5,6 @@ use crate::text::{self, Column, plural};
 use prony_check::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 use prony_config::contract::is_common_case;
 use prony_runner::check_services::{Outcome, Row};
-use std::collections::BTreeSet;
 
 /// The case that sends valid requests of every operation.
 const KEEP_ALIVE: &str = "keep-alive";
@@ -74,10 +73,8 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
 
 /// One line for each operation and each further case of the contract, then the common cases.
 fn operations(report: &CheckReport, columns: usize) -> String {
-    let mut shown: BTreeSet<&str> = BTreeSet::new();
     let mut lines: Vec<[String; 4]> = Vec::new();
     for operation in &report.operations {
-        shown.extend(operation.cases.iter().map(String::as_str));
         let (mark, text) = of_operation(report, operation);
         lines.push([
             operation.name.clone(),
@@ -86,13 +83,9 @@ fn operations(report: &CheckReport, columns: usize) -> String {
             text,
         ]);
     }
-    let others = report
-        .cases
-        .iter()
-        .filter(|case| !shown.contains(case.name.as_str()));
     let (common, own): (Vec<&CaseReport>, Vec<&CaseReport>) =
-        others.partition(|case| is_common_case(&case.name));
-    for case in own {
+        report.cases.iter().partition(|case| is_common_case(&case.name));
+    for case in own.into_iter().filter(|case| case.operations.len() != 1) {
         let mark = if case.passed() { "✓" } else { "✗" };
         let requests = plural(case.exchanges as u64, "request");
         lines.push([case.name.clone(), String::new(), mark.to_owned(), requests]);
@@ -121,11 +114,13 @@ fn aligned(lines: &[[String; 4]], columns: usize) -> String {
     // In a narrow terminal the requests are left out first: the names are enough to find the operation.
     let shows_requests = request > 0 && 2 + name + 2 + request + 5 + READABLE <= columns;
     let lines = lines.iter().map(|[title, sent, mark, what]| {
-        let mut line = format!("  {title}{}", " ".repeat(name - text::width(title)));
-        if shows_requests {
-            line += &format!("  {sent}{}", " ".repeat(request - text::width(sent)));
-        }
-        line += &format!("  {mark}  ");
+        let padded = |text: &str, width: usize| format!("  {text}{}", " ".repeat(width - text::width(text)));
+        let sent = if shows_requests {
+            padded(sent, request)
+        } else {
+            String::new()
+        };
+        let line = format!("{}{sent}  {mark}  ", padded(title, name));
         let used = text::width(&line);
         line + &text::wrapped(what, columns, used, used)
     });
@@ -140,7 +135,9 @@ fn of_operation(report: &CheckReport, operation: &CheckedOperation) -> (&'static
     if report.skipped.contains(&operation.name) {
         return ("–", "skipped, may write".to_owned());
     }
-    let is_own = |case: &&CaseReport| operation.cases.contains(&case.name);
+    let is_own = |case: &&CaseReport| {
+        !is_common_case(&case.name) && case.operations == std::slice::from_ref(&operation.name)
+    };
     let own: Vec<&CaseReport> = report.cases.iter().filter(is_own).collect();
     let failed: Vec<&str> = own
         .iter()
