@@ -199,10 +199,10 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
         "{}",
         done.err
     );
-    let now = &done.err[at("available now:")..];
+    let now = &done.err[at("toolchain   version")..];
     assert!(
         now.lines()
-            .any(|line| line.starts_with("Solder") && line.ends_with("13")),
+            .any(|line| line.trim_start().starts_with("Solder") && line.ends_with("13")),
         "{now}"
     );
     // The build finds it on the PATH, and through its variable.

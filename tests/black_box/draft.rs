@@ -519,7 +519,7 @@ fn nothing_half_written_stays() {
     project.drafted(&[]);
     let again = project.prony(&["new", "contract", "mine"]);
     assert!(
-        again.code == Some(2) && again.err.contains("exists already: choose another name"),
+        again.code == Some(2) && again.err.contains("exists already\n  → Choose another name"),
         "{again:?}"
     );
     let bad = project.prony(&["new", "contract", "My Api"]);

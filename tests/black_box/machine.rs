@@ -238,5 +238,5 @@ fn a_machine_with_one_cpu_measures_and_says_what_that_costs() {
         serde_json::Value::Null
     );
     let findings = report["environment"]["findings"].to_string();
-    assert!(findings.contains("has one core"), "{findings}");
+    assert!(findings.contains("One core: generator and service"), "{findings}");
 }

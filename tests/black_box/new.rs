@@ -80,7 +80,7 @@ fn a_list_of_services_is_narrowed_by_what_they_are() {
         "{unknown:?}"
     );
     let misplaced = checkout.prony(&["list", "suites", "--class", "micro"]);
-    assert!(misplaced.code == Some(2) && misplaced.err.contains("use `prony list services`"));
+    assert!(misplaced.code == Some(2) && misplaced.err.contains("`prony list services`"));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     assert_eq!(stored_trials(&checkout), 4);
     let warnings = forced.json()["warnings"].to_string();
     assert!(
-        warnings.contains("under other conditions") && warnings.contains("Abacus"),
+        warnings.contains("Resumed with --force") && warnings.contains("Abacus"),
         "{warnings}"
     );
 }

@@ -321,7 +321,7 @@ fn a_header_that_cannot_be_read_is_named_without_its_text() {
         ),
         (
             &["--bearer-env", "TOKEN", "-H", "authorization: x"],
-            "remove one of them",
+            "Remove one of them",
         ),
     ] {
         for command in [

@@ -202,7 +202,7 @@ fn several_numbers_of_connections_are_a_board_each_and_one_table() {
         let row = &group["services"][0];
         assert!(row["excluded"].is_null() && row["trials"] == 1, "{row}");
     }
-    for load in ["closed loop on 1 connection:", "closed loop on 3 connections:"] {
+    for load in ["closed loop on 1 connection ", "closed loop on 3 connections "] {
         assert!(ended.err.contains(load), "{}", ended.err);
     }
     for format in ["terminal", "md"] {

@@ -51,7 +51,7 @@ fn the_walk_of_the_readme_ends_with_a_ranked_board() {
     assert_eq!(walked.code, Some(0), "{}\n{}", walked.out, walked.err);
     for part in [
         "prony check node-mine",
-        "1 passed, 0 failed",
+        "11 cases passed, 0 failed",
         "interpreted",
         "goodput",
     ] {
@@ -137,7 +137,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     let folder = TempDir::new().expect("a folder");
     let nowhere = shell(folder.path(), "prony check some-service");
     assert!(
-        nowhere.code == Some(2) && nowhere.err.contains("run `prony init` to create one here"),
+        nowhere.code == Some(2) && nowhere.err.contains("`prony init` creates one here"),
         "{nowhere:?}"
     );
     let unknown = shell(folder.path(), "prony check --url http://127.0.0.1:1 helo");

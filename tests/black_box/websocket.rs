@@ -58,7 +58,7 @@ fn messages_are_checked_and_loaded_like_requests() {
     checkout.write("suites/sockets.toml", SUITE);
     let checked = checkout.prony(&["check", "sockets", "echo"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    assert!(checked.out.contains("echo over websocket"), "{checked:?}");
+    assert!(checked.out.contains("contract echo, WebSocket"), "{checked:?}");
     let checked = checkout.prony(&["check", "sockets", "room"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
 

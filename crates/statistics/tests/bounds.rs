@@ -146,9 +146,7 @@ fn contradictions_are_reported_for_each_trial_with_errors_too() {
     let kinds = |records: &[TrialRecord]| -> Vec<(WarningKind, String)> {
         let group = board(records);
         let warnings = row(&group, "a").warnings.iter();
-        warnings
-            .map(|warning| (warning.kind, warning.text.clone()))
-            .collect()
+        warnings.map(|warning| (warning.kind, warning.whole())).collect()
     };
     assert_eq!(kinds(&records), []);
     // A record of an older version: its mean accounts for two of the 64 requests in flight.
@@ -175,5 +173,5 @@ fn contradictions_are_reported_for_each_trial_with_errors_too() {
         cpu.contains("CPU per request") && cpu.contains("0.800 CPUs, but 0.762"),
         "{cpu}"
     );
-    assert!(text(WarningKind::SurvivorsOnly).contains("measure again"));
+    assert!(text(WarningKind::SurvivorsOnly).contains("Measure again."));
 }

@@ -354,7 +354,7 @@ fn a_store_of_a_newer_prony_is_not_copied() {
     let before = files(folder.path());
     let refused = Store::open_copy(&path).expect_err("is newer").to_string();
     assert!(
-        refused.contains("schema 99") && refused.contains("use a newer prony"),
+        refused.contains("schema 99") && refused.contains("Use a newer prony"),
         "{refused}"
     );
     assert!(files(folder.path()) == before);

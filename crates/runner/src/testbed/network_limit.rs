@@ -137,7 +137,7 @@ mod tests {
     fn a_link_that_is_nearly_full_is_named() {
         let links = [link("one", "app", 1.0), link("app", "db", 0.1)];
         let text = says(&recording(0.94, &[]), &links).expect("it is the limit");
-        assert!(text.contains("0.940 of the 1.000 Gbit/s"), "{text}");
+        assert!(text.contains("0.940 of 1.000 Gbit/s"), "{text}");
         assert!(text.contains("from one to app"), "{text}");
         assert_eq!(says(&recording(0.7, &[]), &links), None);
         assert_eq!(says(&recording(0.94, &[]), &[]), None, "nothing was measured");
@@ -148,7 +148,7 @@ mod tests {
         let links = [link("one", "app", 1.0), link("two", "app", 10.0)];
         let even = [("one", 50.0), ("two", 50.0)];
         let text = says(&recording(1.8, &even), &links).expect("that of one is full");
-        assert!(text.contains("0.900 of the 1.000 Gbit/s"), "{text}");
+        assert!(text.contains("0.900 of 1.000 Gbit/s"), "{text}");
         let uneven = [("one", 10.0), ("two", 90.0)];
         assert_eq!(says(&recording(1.8, &uneven), &links), None);
     }
@@ -178,11 +178,7 @@ mod tests {
         assert_eq!(says(&half, &links), None);
         let together = |both: &[&Recording]| network_bound(both, &links, "app");
         let warning = together(&[&half, &half]).expect("the link is full");
-        assert!(
-            warning.text.contains("1.000 of the 1.000 Gbit/s"),
-            "{}",
-            warning.text
-        );
+        assert!(warning.text.contains("1.000 of 1.000 Gbit/s"), "{}", warning.text);
         assert_eq!(together(&[&half, &less]), None);
         // One load has no figures for this link, so only the other one counts.
         let empty = recording(0.5, &[("two", 10.0)]);

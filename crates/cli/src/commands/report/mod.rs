@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 /// Export a run as text, HTML, Markdown, CSV or JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Prints the paths of the files that it writes. The pages of a site load nothing from elsewhere and use relative links, so they work \
+from a disk and from any host.
+
 Examples:
   prony report
   prony report quick --format html
   prony report results/004/report.json --format md
   prony report --site public
-  prony report --site public --from results --base-url https://example.org/bench/
-
-Nothing is opened: the paths of the files are printed to standard output. The pages of a site load nothing from elsewhere and use \
-relative links, so they work from a disk and from any host.")]
+  prony report --site public --from results --base-url https://example.org/")]
 pub(crate) struct Args {
     /// Run, or exported report.json [default: latest; with --site: all runs]
     #[arg(value_name = "RUN")]

@@ -336,7 +336,7 @@ impl<'a> Frame<'a> {
             out += "  ";
             out += &wrapped(
                 &reason,
-                self.look.columns.saturating_sub(before).max(30),
+                self.look.columns.saturating_sub(before).max(20),
                 &" ".repeat(before),
             );
             return out;

@@ -99,7 +99,10 @@ impl Texts {
         } else {
             whole
         };
-        let head = if column.is_ratio() {
+        // A lower bound may come first; ratios are then to the first service with an exact value.
+        let first = group.services.first();
+        let is_to_first = first.is_some_and(|row| row.summary.ratio_to_first.is_some());
+        let head = if column.is_ratio() && is_to_first {
             "to first".to_owned()
         } else {
             narrow(&head)
