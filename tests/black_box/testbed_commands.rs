@@ -47,7 +47,10 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
         assert!(point["outcomes"]["valid"].is_u64(), "{point}");
         assert_eq!(point["network_bound"], false, "{point}");
     }
-    assert!(ended.err.contains("objective\n") && ended.err.contains("✓\n"), "{ended:?}");
+    assert!(
+        ended.err.contains("objective\n") && ended.err.contains("✓\n"),
+        "{ended:?}"
+    );
     let logs = fs::read_dir(checkout.path("agents/work")).map_or(0, Iterator::count);
     assert_eq!(logs, 0, "the agents ran and removed their folders");
     let remote = prony(

@@ -3,6 +3,7 @@
 use crate::colour::{GREEN, Paint, RED, YELLOW, is_wanted};
 use crate::output::print;
 use prony_records::{Quantile, count};
+use prony_runner::number;
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthStr as _;
@@ -267,6 +268,18 @@ fn least(headings: &[Column], rows: &[Vec<String>], shown: &[usize], widths: &[u
 const WORDS: usize = 24;
 
 pub(crate) use prony_runner::duration;
+
+/// Bytes with a unit: `7.60 MiB`.
+pub(crate) fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", number(value), UNITS[unit])
+}
 
 /// A percentile over all requests. One that falls on a request without a valid reply has no bound.
 pub(crate) fn quantile(found: Quantile) -> String {

@@ -6,7 +6,6 @@
 //! [`site()`] makes static pages of many runs.
 
 mod error;
-mod export;
 mod formats;
 mod input;
 mod model;

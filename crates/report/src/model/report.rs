@@ -1,9 +1,9 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
 use super::descriptions;
+use super::export::upgrade_export;
 use super::group::{GroupReport, is_planned_as, planned_groups};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
-use crate::export::upgrade_export;
 use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Group, Metric};

@@ -1,9 +1,8 @@
 //! A run for a site. It is read from the JSON of its report: a stored run and an exported one are then the same.
 
 use super::{SiteFile, paths};
-use crate::export::upgrade_export;
 use crate::formats::{drawn, page_of, title_of};
-use crate::model::{is_shown_for_all, ranks};
+use crate::model::{is_shown_for_all, ranks, upgrade_export};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
 use prony_records::{Environment, Fingerprint, RunRecord, ServiceId, ServiceInfo, Warning};

@@ -356,7 +356,10 @@ fn a_report_at_the_confidence_of_jmh_has_its_score_and_error() {
     let text = shown(&report, Format::Terminal).replace(',', "");
     let thousands = format!("{:.0} ± {:.0}", score.score, score.error);
     let mut lines = text.lines().filter(|line| line.contains("1  axum"));
-    assert!(lines.any(|line| line.contains(&thousands)), "{thousands} in {text}");
+    assert!(
+        lines.any(|line| line.contains(&thousands)),
+        "{thousands} in {text}"
+    );
 }
 
 #[test]

@@ -149,7 +149,7 @@ impl CompareSide {
         }
     }
 
-    /// Gives the only group of saved loads the requests and the load of another one, so that both are compared. Returns what differed:
+    /// Gives the only group of saved loads the requests and the load of another one: both are then compared. Returns what differed:
     /// the old and the new path of an API may be compared, and their requests must differ for that.
     pub(super) fn align_with(&mut self, new: &Self) -> Vec<Mismatch> {
         let ([base], [new_group]) = (self.summary.groups.as_mut_slice(), new.summary.groups.as_slice())

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// Export a run as text, HTML, Markdown, CSV or JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the paths of the files that it writes. The pages of a site load nothing from elsewhere and use relative links, so they work \
-from a disk and from any host.
+Prints the paths of the files that it writes. A site loads nothing from elsewhere and uses relative links: it works from a disk and \
+from any host.
 
 Examples:
   prony report

@@ -242,7 +242,7 @@ fn of_case(name: &str, case: &CaseReport, columns: usize) -> Vec<String> {
     failures
 }
 
-/// The request, what was expected and what came back. `status` comes before both values; a longer description of the difference
+/// The request, the expected and the received value. `status` comes before both values; a longer description of the difference
 /// follows the request.
 fn of_failure(case: &str, failure: &Failure, columns: usize) -> String {
     const VALUES: usize = 16;

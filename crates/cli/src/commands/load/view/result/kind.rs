@@ -1,7 +1,6 @@
 //! The differences between kinds of loads: their description, the unit that is counted, and their times.
 
-use super::rows::size;
-use crate::text::{self, duration, plural};
+use crate::text::{self, duration, plural, size};
 use prony_load::{Load, Profile, Protocol};
 use prony_records::{Latency, Messages, Recording, ResponseTimes, count};
 use prony_runner::number;

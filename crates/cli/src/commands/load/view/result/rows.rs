@@ -1,8 +1,7 @@
 //! The rows between the description of a load and its errors: success, status, throughput, latency.
 
 use super::{LoadResult, kind, llm};
-use crate::text::quantile;
-use crate::text::{self, row};
+use crate::text::{self, quantile, row, size};
 use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
 use prony_runner::{number, percent_down};
@@ -331,16 +330,4 @@ fn of_operation(operation: &OperationRecording, label: usize) -> String {
 
 fn per_second(bytes: u64, seconds: f64) -> String {
     size(bytes as f64 / seconds.max(1e-9)) + "/s"
-}
-
-/// Bytes with a unit: `7.60 MiB`.
-pub(super) fn size(bytes: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", number(value), UNITS[unit])
 }

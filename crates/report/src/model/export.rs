@@ -1,6 +1,6 @@
 //! The JSON of a report as it was exported, perhaps by an earlier version.
 
-use crate::model::renew;
+use super::group::renew;
 use crate::{ReportError, service_names};
 use prony_records::{SCHEMA, ServiceInfo, upgrade};
 use prony_statistics::Group;
