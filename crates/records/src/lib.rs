@@ -35,7 +35,7 @@ pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
-    DecodedBodies, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval, IntervalPart,
+    DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval, IntervalPart,
     Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes,
     Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate,
     Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow, WorkerState, is_supported,
