@@ -1,8 +1,8 @@
 //! Interleaved services: many short windows of one start, and the recording that joins them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Coverage, Distribution, Generator, Histogram, HistogramError, Interval, Level,
-    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
+    Answers, BytesMoved, Connections, Coverage, Distribution, Generator, Histogram, HistogramError, Interval,
+    Level, Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
     UnexpectedReply,
 };
 use serde::{Deserialize, Serialize};

@@ -255,12 +255,17 @@ mod tests {
     fn cases() -> serde_json::Value {
         let mut state = 20_261_127_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as f64 / (1_u64 << 31) as f64
         };
         let mut table = serde_json::Map::new();
-        let shows: [(&str, fn(f64) -> String, f64, f64); 3] =
-            [("digits", digits, -4.0, 9.0), ("percent", percent, -5.0, 0.5), ("ratio", ratio, -2.0, 4.0)];
+        let shows: [(&str, fn(f64) -> String, f64, f64); 3] = [
+            ("digits", digits, -4.0, 9.0),
+            ("percent", percent, -5.0, 0.5),
+            ("ratio", ratio, -2.0, 4.0),
+        ];
         for (kind, show, low, high) in shows {
             let mut pairs = Vec::new();
             for _ in 0..300 {
@@ -296,7 +301,10 @@ mod tests {
     }
 
     fn read(text: &str) -> f64 {
-        text.trim_end_matches(" %").replace(',', "").parse().expect("a number")
+        text.trim_end_matches(" %")
+            .replace(',', "")
+            .parse()
+            .expect("a number")
     }
 
     proptest::proptest! {

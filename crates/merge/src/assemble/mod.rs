@@ -10,9 +10,9 @@ use crate::part::{AddressPart, LowestThreadValue, Part, ThreadPart};
 use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol, Proxy};
 use prony_records::{
-    Address, CommonStart, Connections, Coverage, DecodedBodies, Distribution, Generator, Histogram, IntervalPart, Log,
-    Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA,
-    UnexpectedReply, UserCounts, Warning, WarningKind, count,
+    Address, CommonStart, Connections, Coverage, DecodedBodies, Distribution, Generator, Histogram,
+    IntervalPart, Log, Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses,
+    SCHEMA, UnexpectedReply, UserCounts, Warning, WarningKind, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

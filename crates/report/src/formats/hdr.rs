@@ -28,7 +28,10 @@ pub fn percentile_tables(report: &Report) -> Result<Vec<(String, String)>, Repor
             } else {
                 String::new()
             };
-            tables.push((format!("{prefix}{}", service.replace('/', "-")), table(&histogram)));
+            tables.push((
+                format!("{prefix}{}", service.replace('/', "-")),
+                table(&histogram),
+            ));
         }
     }
     Ok(tables)
@@ -54,7 +57,10 @@ fn table(histogram: &Histogram) -> String {
             break;
         }
         let value = buckets[at - 1].0 as f64 / NS_PER_MS;
-        out += &format!("{value:>12.6} {share:>14.12} {below:>10} {:>14.2}\n", 1.0 / (1.0 - share));
+        out += &format!(
+            "{value:>12.6} {share:>14.12} {below:>10} {:>14.2}\n",
+            1.0 / (1.0 - share)
+        );
         let halvings = (1.0 / (1.0 - share)).log2().floor() as i32 + 1;
         share += 1.0 / (f64::from(TICKS) * 2f64.powi(halvings));
     }
@@ -94,7 +100,9 @@ pub fn interval_log(trials: &[TrialRecord]) -> Result<String, ReportError> {
     out += "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
     for trial in counted {
         let number = groups.iter().position(|group| *group == group_of(trial));
-        let group = number.filter(|_| groups.len() > 1).map(|at| format!("{}:", at + 1));
+        let group = number
+            .filter(|_| groups.len() > 1)
+            .map(|at| format!("{}:", at + 1));
         out += &line(trial, &group.unwrap_or_default(), start)?;
     }
     Ok(out)

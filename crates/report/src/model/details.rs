@@ -4,8 +4,8 @@ use super::backing_service::{BackingPoint, backing_services};
 use super::curves;
 use crate::ReportError;
 use prony_records::{
-    AfterLoad, Classification, CommonStart, Distribution, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
-    ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Distribution, Histogram, Interval, Measurement, Messages,
+    Outcomes, Quantile, ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::{Deserialize, Serialize};

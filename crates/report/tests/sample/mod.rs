@@ -2,9 +2,9 @@
 
 use prony_records::{
     BytesMoved, CaseFailure, CheckMatrix, Classification, CompactHistogram, Connections, Coverage, Cpu,
-    Distribution, Environment, Exclusion, Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
-    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, StartUp, Steadiness,
-    TrialRecord, TrialStage, Warning, WarningKind,
+    Distribution, Environment, Exclusion, Fault, Finding, Generator, Histogram, Interval, Measurement,
+    OperationRecording, Outcomes, Recording, Requests, ResourceSample, Resources, RunRecord, SCHEMA,
+    ServiceCheck, ServiceId, StartUp, Steadiness, TrialRecord, TrialStage, Warning, WarningKind,
 };
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};

@@ -22,7 +22,11 @@ pub(super) async fn deliver(request: Request, next: Next) -> Response {
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();
     let response = with_reason(next.run(request).await, &path).await;
     let response = unless_known(response, known.as_ref());
-    if gzip { compressed(response).await } else { response }
+    if gzip {
+        compressed(response).await
+    } else {
+        response
+    }
 }
 
 /// A tag of a reply that has the same bytes as long as `parts` stay the same.
@@ -71,7 +75,10 @@ async fn with_reason(response: Response, path: &str) -> Response {
         _ => status.to_string(),
     };
     let (form, body) = if path.starts_with("/api/") {
-        ("application/json", serde_json::json!({ "error": reason }).to_string())
+        (
+            "application/json",
+            serde_json::json!({ "error": reason }).to_string(),
+        )
     } else {
         ("text/html; charset=utf-8", error_page(status, &reason))
     };
@@ -116,7 +123,11 @@ fn unless_known(mut response: Response, known: Option<&HeaderValue>) -> Response
     if response.status() == StatusCode::OK && known.split(',').any(|one| one.trim() == current) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
-        for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE, header::CONTENT_ENCODING] {
+        for name in [
+            header::CONTENT_LENGTH,
+            header::CONTENT_TYPE,
+            header::CONTENT_ENCODING,
+        ] {
             response.headers_mut().remove(name);
         }
     }
