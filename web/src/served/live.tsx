@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TestbedHost, Report } from "../data.ts";
-import { formatDuration, formatTime, humanize, words } from "../format.ts";
+import { formatDuration, formatTime, humanize, words, type Dimension } from "../format.ts";
 import { ScrollTable } from "../parts/elements.tsx";
 import { ReportPage } from "../parts/page.tsx";
 import { getJson, Loaded, useRequest, type Progress, type RunEvent } from "./api.tsx";
@@ -13,8 +13,10 @@ const SPARKLINE_POINTS = 60;
 const [SPARKLINE_WIDTH, SPARKLINE_HEIGHT] = [160, 36];
 
 /** A line with a gap wherever there is no value. */
-function Sparkline(props: { values: (number | null)[]; label: string; text: string }) {
+function Sparkline(props: { values: (number | null)[]; label: string; dimension: Dimension }) {
   const { values } = props;
+  if (values.every((value) => value === null)) return null;
+  const last = values.at(-1) ?? null;
   const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
   const lines: string[][] = [[]];
   values.forEach((value, index) => {
@@ -24,7 +26,7 @@ function Sparkline(props: { values: (number | null)[]; label: string; text: stri
   return (
     <div class="spark">
       <span class="quiet">{props.label}</span>
-      <b>{props.text}</b>
+      <b>{last === null ? "–" : humanize(last, props.dimension)}</b>
       <svg viewBox="0 0 160 38" width={SPARKLINE_WIDTH} height="38" aria-hidden="true">
         {lines
           .filter((points) => points.length > 0)
@@ -105,8 +107,8 @@ function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<s
         <progress max={props.planned} value={trials} aria-label="Ended trials" />
         <p class="quiet">{position || "between two trials"}</p>
       </div>
-      {progress?.throughput_per_s != null && <Sparkline values={history.throughput} label="Throughput" text={humanize(progress.throughput_per_s, "rate")} />}
-      {progress?.response_time_ns_p99 != null && <Sparkline values={history.p99} label="p99" text={humanize(progress.response_time_ns_p99, "time")} />}
+      <Sparkline values={history.throughput} label="Throughput" dimension="rate" />
+      <Sparkline values={history.p99} label="p99" dimension="time" />
       {Object.keys(props.hosts).length > 0 && <Hosts hosts={props.hosts} progress={progress} />}
     </section>
   );
