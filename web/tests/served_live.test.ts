@@ -11,6 +11,8 @@ import { synthetic } from "./synthetic.ts";
 
 const served = JSON.parse(readFileSync(new URL("served.json", import.meta.url), "utf8"));
 const ids: string[] = served.runs.map((run: { id: string }) => run.id);
+/** The result of each run. */
+const all = ids.map((run, index) => ({ run, answer: `service ${index} leads`, more: 0 }));
 const WIDTHS = [390, 1400];
 
 let browser: Browser;
@@ -21,7 +23,7 @@ before(async () => {
   server.answers.set("/api/rights", served.rights);
   server.answers.set("/api/runs", served.runs);
   server.answers.set("/api/services", served.services);
-  server.answers.set("/api/answers", ids.map((run, index) => ({ run, answer: `service ${index} leads`, more: 0 })));
+  server.answers.set("/api/answers", all);
 });
 
 after(async () => {
@@ -129,7 +131,7 @@ for (const width of WIDTHS)
       await page.getByLabel(`Compare ${last}`).check();
       const added = { ...served.runs[0], id: "added", label: null };
       server.answers.set("/api/runs", [added, ...served.runs]);
-      server.answers.set("/api/answers", [{ run: "added", answer: "the new one leads", more: 0 }]);
+      server.answers.set("/api/answers", [{ run: "added", answer: "the new one leads", more: 0 }, ...all]);
       await page.getByText("the new one leads").waitFor();
       assert.ok(await page.getByLabel(`Compare ${last}`).isChecked());
       assert.equal(await page.getByLabel("Find").inputValue(), "leads");
@@ -140,7 +142,7 @@ for (const width of WIDTHS)
       assert.ok(await page.getByLabel(`Compare ${last}`).isChecked());
       assert.ok((await widthOf(page)) <= width);
       server.answers.set("/api/runs", served.runs);
-      server.answers.set("/api/answers", ids.map((run, index) => ({ run, answer: `service ${index} leads`, more: 0 })));
+      server.answers.set("/api/answers", all);
       assert.deepEqual(own(said), []);
       await page.close();
     });

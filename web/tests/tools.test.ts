@@ -49,6 +49,8 @@ async function rowsOf(figure: Locator): Promise<string[][]> {
   return (await figure.locator("tr").allInnerTexts()).map((row) => row.split(/\s*\t\s*/));
 }
 
+const timeOf = (page: Page): Locator => page.locator("#chart-over-time select");
+
 const small = (): Report => synthetic({ services: 5, contracts: ["hello"] });
 
 for (const width of WIDTHS)
@@ -90,12 +92,12 @@ for (const width of WIDTHS)
       const { page, said } = await browser.open(small(), { width });
       const row = page.locator('tr[data-service="java-netty/current"]');
       await row.locator(".more button").click();
-      await page.getByLabel("Service", { exact: true }).selectOption("go-nethttp/current");
+      await timeOf(page).selectOption("go-nethttp/current");
       await eventually(async () => decodeURIComponent(new URL(page.url()).hash), "#open=java-netty/current&time=go-nethttp/current");
       const link = await page.locator(".permalink a").evaluate((one: HTMLAnchorElement) => one.href);
       const other = await browser.visit(page.url(), { width });
       assert.equal(await other.page.locator(".detail-row").count(), 1);
-      assert.equal(await other.page.getByLabel("Service", { exact: true }).inputValue(), "go-nethttp/current");
+      assert.equal(await timeOf(other.page).inputValue(), "go-nethttp/current");
       const linked = await browser.visit(link, { width, height: 500 });
       const box = await linked.page.locator('tr[data-service="java-netty/current"]').boundingBox();
       assert.ok(box && box.y >= 0 && box.y < 500, JSON.stringify(box));
@@ -157,7 +159,7 @@ for (const width of WIDTHS)
       await item.getByText("TLS is on since then").waitFor();
       assert.deepEqual(server.changes.map(({ what, origin, body }) => ({ what, origin, body: JSON.parse(body) })), [{ what: "POST /api/changes", origin: server.address, body: accepted }]);
       await drawAll(page);
-      const svg = await saved(page, page.locator("#chart-history-goodput_per_s").getByRole("button", { name: "as SVG" }));
+      const svg = await saved(page, page.locator("#chart-history-goodput_per_s").first().getByRole("button", { name: "as SVG" }));
       assert.match(svg, /, accepted</);
       await fits(page, width);
       server.answers.set(CHANGES, []);
@@ -175,7 +177,7 @@ for (const width of WIDTHS)
       const charts = () => page.locator("figure.chart").evaluateAll((all) => all.map((one) => one.id.replace("chart-history-", "")));
       assert.deepEqual(await charts(), ["goodput_per_s", "response_time_ns_p99", "cpu_ns_per_request", "memory_bytes_peak"]);
       await drawAll(page);
-      const svg = await saved(page, page.locator("#chart-history-goodput_per_s").getByRole("button", { name: "as SVG" }));
+      const svg = await saved(page, page.locator("#chart-history-goodput_per_s").first().getByRole("button", { name: "as SVG" }));
       const places = [...svg.matchAll(/transform="matrix\(4,0,0,4,([\d.]+),/g)].map(([, x]) => Number(x));
       assert.equal(places.length, 8, svg.slice(0, 2000));
       assert.ok(places[1]! - places[0]! > 5 * (places[7]! - places[1]!) / 2, places.join(" "));

@@ -301,7 +301,7 @@ export function Ranking(props: {
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const [first] = open;
-    if (first !== undefined) frame.current!.querySelector(`tr[data-service="${CSS.escape(first)}"]`)?.scrollIntoView();
+    if (first !== undefined) frame.current!.querySelector(`tr[data-service="${CSS.escape(first)}"]`)?.scrollIntoView({ block: "center" });
   }, []);
   const columns = useColumns(group, frame);
   const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
