@@ -71,7 +71,17 @@ export interface SeriesInterval {
   throughput_per_s: number;
   /** Only for streams. */
   messages_per_s?: number;
+  /** Only if there were any. */
+  errors_per_s?: number;
   response_time_ns_p99: number | null;
+}
+
+/** The response times of a part of the measurement: replies in each bin from the first on. */
+export interface Distribution {
+  start_s: number;
+  length_s: number;
+  first_bin: number;
+  counts: number[];
 }
 
 export interface SeriesResource {
@@ -88,6 +98,8 @@ export interface Series {
   classification: string | null;
   intervals: SeriesInterval[];
   resources: SeriesResource[];
+  /** Absent in a report of an older version, and in one of very many services. */
+  distributions?: Distribution[];
 }
 
 export interface OperationRow {

@@ -68,10 +68,17 @@ export const humanize = (value: number, dimension: Dimension): string => withUni
 
 export const percent = (share: number): string => {
   const value = share * 100;
-  // A confidence of 99.9 % is not 100 %.
-  if (value > 99 && value < 99.995) return `${fixed(value, 2).replace(/\.?0+$/, "")} %`;
+  // A confidence of 99.9 % is not 100 %, and a success rate of 99.999 % is not either.
+  if (value > 99 && value < 100) return `${fixed(Math.min(value, 99.99), 2).replace(/\.?0+$/, "")} %`;
   return `${fixed(value, value >= 10 ? 0 : value >= 0.095 ? 1 : 2)} %`;
 };
+
+/** `p99.6` for 0.996: with so many digits that it never becomes p100. */
+export function percentileName(share: number): string {
+  if (share <= 0 || share >= 1) return share <= 0 ? "0" : "p100";
+  const nines = -Math.log10(1 - share);
+  return `p${(100 * share).toFixed(Math.max(0, Math.ceil(nines - 1e-9) - 1)).replace(/\.0+$|(?<=\.\d*)0+$/, "")}`;
+}
 
 /** The text shown for a value, and its half-width. */
 interface ShownInterval {

@@ -10,10 +10,28 @@ import { Runs } from "./served/runs.tsx";
 import "./palette.css";
 import "./style.css";
 
+/** The parts of a path; none if it is not text. */
+function partsOf(path: string): string[] {
+  try {
+    return path.split("/").filter(Boolean).map(decodeURIComponent);
+  } catch {
+    return ["unknown"];
+  }
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1>This page does not exist</h1>
+      <p role="alert">There is nothing at {location.pathname}.</p>
+    </>
+  );
+}
+
 /** A served page, chosen by its URL. */
 function Served() {
   const { pathname, search } = location;
-  const [kind, ...rest] = pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const [kind, ...rest] = partsOf(pathname);
   const query = new URLSearchParams(search);
   let title = "Runs";
   let body = <Runs />;
@@ -26,6 +44,9 @@ function Served() {
   } else if (kind === "service" && rest.length === 3) {
     title = rest[0]!;
     body = <History service={rest[0]!} variant={rest[1]!} contract={rest[2]!} />;
+  } else if (kind) {
+    title = "Not found";
+    body = <NotFound />;
   }
   const back = kind ? (
     <nav aria-label="prony">

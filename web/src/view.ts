@@ -1,6 +1,6 @@
 // The choices of the reader, in the URL: a link shows what its sender saw.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { METRICS, type Group, type Metric } from "./data.ts";
 import { NO_FILTER, type Filter } from "./parts/filters.tsx";
 
@@ -18,9 +18,13 @@ export interface View {
   metric: Metric | null;
   /** Two services side by side; empty for the first two. */
   pair: [string, string];
+  /** The rows whose details are open. */
+  open: string[];
+  /** The service of the chart over time; empty for the first one. */
+  time: string;
 }
 
-const DEFAULT: View = { group: "", filter: NO_FILTER, sort: { key: "rank", descending: false }, metric: null, pair: ["", ""] };
+const DEFAULT: View = { group: "", filter: NO_FILTER, sort: { key: "rank", descending: false }, metric: null, pair: ["", ""], open: [], time: "" };
 
 /** Browsers refuse a page that changes its URL too often. */
 const UPDATE_DELAY_MS = 250;
@@ -48,6 +52,8 @@ function readView(hash: string): View {
     sort: key === "rank" || key === "service" || isMetric(key) ? { key, descending: sort.startsWith("-") } : DEFAULT.sort,
     metric: isMetric(metric) ? metric : null,
     pair: [params.get("a") ?? "", params.get("b") ?? ""],
+    open: params.getAll("open"),
+    time: params.get("time") ?? "",
   };
 }
 
@@ -65,32 +71,62 @@ function writeView(view: View): string {
   add("metric", view.metric ?? "");
   add("a", view.pair[0]);
   add("b", view.pair[1]);
+  for (const id of view.open) params.append("open", id);
+  add("time", view.time);
   return params.toString();
 }
 
-/** The view in the URL, and a function that changes parts of it. */
-export function useView(): [View, (part: Partial<View>) => void] {
-  const [view, setView] = useState(() => readView(location.hash));
-  const urlHash = useRef(writeView(view));
+/** The address of a row with its details. */
+export const rowAddress = (group: string, id: string): string => `#${writeView({ ...DEFAULT, group, open: [id] })}`;
+
+/** Keeps a value in the part of the URL after `#`, once the reader has stopped changing it. */
+function useHash<T>(read: (hash: string) => T, write: (value: T) => string): [T, (change: T | ((before: T) => T)) => void] {
+  const [value, setValue] = useState(() => read(location.hash));
+  const urlHash = useRef(write(value));
   useEffect(() => {
-    const text = writeView(view);
+    const text = write(value);
     if (text === urlHash.current) return;
     const timer = setTimeout(() => {
       urlHash.current = text;
       history.replaceState(history.state, "", text ? `#${text}` : location.pathname + location.search);
     }, UPDATE_DELAY_MS);
     return () => clearTimeout(timer);
-  }, [view]);
+  }, [value]);
   useEffect(() => {
     // A link to a section of the page contains no view.
     const onHashChange = () => {
       if (!location.hash.includes("=")) return;
-      const next = readView(location.hash);
-      urlHash.current = writeView(next);
-      setView(next);
+      const next = read(location.hash);
+      urlHash.current = write(next);
+      setValue(next);
     };
     addEventListener("hashchange", onHashChange);
     return () => removeEventListener("hashchange", onHashChange);
   }, []);
-  return [view, (part) => setView((before) => ({ ...before, ...part }))];
+  return [value, setValue];
+}
+
+/** Words of the reader in the URL, by name. */
+export const useParams = (): [URLSearchParams, (change: (params: URLSearchParams) => void) => void] => {
+  const [params, setParams] = useHash((hash) => new URLSearchParams(hash.replace(/^#/, "")), String);
+  return [
+    params,
+    (change) =>
+      setParams((before) => {
+        const next = new URLSearchParams(before);
+        change(next);
+        return next;
+      }),
+  ];
+};
+
+/** The view in the URL, and a function that changes parts of it. */
+export function useView(): [View, (part: Partial<View> | ((before: View) => Partial<View>)) => void] {
+  const [view, setView] = useHash(readView, writeView);
+  const change = useCallback(
+    (part: Partial<View> | ((before: View) => Partial<View>)) =>
+      setView((before) => ({ ...before, ...(typeof part === "function" ? part(before) : part) })),
+    [],
+  );
+  return [view, change];
 }

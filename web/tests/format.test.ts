@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readFileSync } from "node:fs";
-import { digits, intervalWithUnit, percent, ratio, unitFor } from "../src/format.ts";
+import { digits, intervalWithUnit, percent, percentileName, ratio, unitFor } from "../src/format.ts";
 
 const shown = (point: number, low: number, high: number) => intervalWithUnit({ point, low, high }, unitFor("rate", [point]));
 
@@ -21,4 +21,50 @@ test("numbers are rounded as in every other format", () => {
   const numbers = JSON.parse(readFileSync(new URL("numbers.json", import.meta.url), "utf8")) as Record<string, [number, string][]>;
   for (const [kind, show] of Object.entries({ digits, percent, ratio }))
     for (const [value, text] of numbers[kind]!) assert.equal(show(value), text, `${kind} of ${value}`);
+});
+
+const CASES = JSON.parse(readFileSync(new URL("number-cases.json", import.meta.url), "utf8")) as Record<string, [number, string][]>;
+
+test("hundreds of numbers of all sizes are shown as prony shows them", () => {
+  // A Rust test writes the file from its own rule.
+  for (const [kind, show] of Object.entries({ digits, percent, ratio })) {
+    assert.ok(CASES[kind]!.length >= 300);
+    for (const [value, text] of CASES[kind]!) assert.equal(show(value), text, `${kind} of ${value}`);
+  }
+});
+
+/** Numbers from 0 to 1, always the same. */
+function* draws(count: number): Generator<number> {
+  let state = 20261127;
+  for (let at = 0; at < count; at += 1) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+const read = (text: string): number => Number(text.replace(/ %$/, "").replaceAll(",", ""));
+
+test("three digits are within half a percent, and no share below one is 100 %", () => {
+  for (const draw of draws(2000)) {
+    const value = 0.05 * 10 ** (13 * draw);
+    assert.ok(Math.abs(read(digits(value)) / value - 1) <= 0.00501, String(value));
+    const share = 1 - 10 ** (-12 * draw);
+    assert.ok(read(percent(share)) < 100, String(share));
+  }
+});
+
+test("a larger share is never shown as less", () => {
+  const shares = [...draws(2000)].map((draw) => 1.2 * draw).sort((left, right) => left - right);
+  const shown = shares.map((share) => read(percent(share)));
+  assert.ok(shown.every((value, at) => at === 0 || value >= shown[at - 1]!));
+});
+
+test("a percentile below the maximum is never p100", () => {
+  for (const [share, name] of [[0, "0"], [0.5, "p50"], [0.9, "p90"], [0.9874, "p98.7"], [0.99, "p99"], [0.9937, "p99.37"], [0.996019, "p99.6"], [0.999, "p99.9"], [0.999602, "p99.96"], [0.9999, "p99.99"], [1, "p100"]] as const)
+    assert.equal(percentileName(share), name);
+  for (const draw of draws(2000)) {
+    const share = 1 - 10 ** (-7 * draw - 1e-3);
+    const named = Number(percentileName(share).slice(1));
+    assert.ok(named < 100 && Math.abs(named - 100 * share) <= 0.1 * (100 - 100 * share) + 0.5, `${share}: ${named}`);
+  }
 });

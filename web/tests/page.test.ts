@@ -209,9 +209,26 @@ describe("the report", () => {
     await page.getByLabel("Contract, workload and load").selectOption({ label: "person · getPerson" });
     await drawAll(page);
     const radar = page.locator("#chart-radar");
-    await radar.getByText("The same as a table").click();
+    await radar.getByText("As a table").click();
     await radar.locator("tbody tr").first().waitFor();
     assert.deepEqual(await radar.locator("thead th").allInnerTexts(), ["Service", "getPerson", "listPersons", "createPerson"]);
+    await page.close();
+  });
+
+  test("does not draw what was not measured as zero", async () => {
+    const report = synthetic({ services: 4, contracts: ["hello"] });
+    const [group] = report.groups;
+    const lacking = group!.services[1]!;
+    lacking.details!.operations.pop();
+    const { page } = await browser.open(report);
+    await drawAll(page);
+    const radar = page.locator("#chart-radar");
+    const name = await page.locator("tr[data-service] .name").nth(1).innerText();
+    assert.match(await radar.locator("figcaption").innerText(), new RegExp(`Not drawn, since not every operation was measured: ${name}\\.`));
+    const [download] = await Promise.all([page.waitForEvent("download"), radar.getByRole("button", { name: "as SVG" }).click()]);
+    assert.ok(!readFileSync(await download.path(), "utf8").includes(`>${name}<`), "it is not in the legend");
+    await radar.locator("summary").click();
+    assert.match(await radar.locator("tbody tr", { hasText: name }).innerText(), /not measured/);
     await page.close();
   });
 

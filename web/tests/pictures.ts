@@ -1,7 +1,7 @@
 // All pictures of docs/images, from the pages of a site and from a made-up report: `npm run pictures [SITE [FOLDER]]`, or
 // `make pictures`, which first makes the site of results/ in target/site.
 
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Locator, Page } from "playwright-core";
@@ -88,6 +88,33 @@ async function charts(): Promise<void> {
   await page.close();
 }
 
+/** The response times of a trial over time. */
+async function heat(): Promise<void> {
+  const page = await open(made);
+  await drawAll(page);
+  await part("heat-map", page.locator("#chart-heat-map"), page.locator("#chart-heat-map"), true);
+  await page.close();
+}
+
+/** The same service in two runs: the second is slower, most of all in its tail. */
+async function overlay(): Promise<void> {
+  const server = await FakeServer.start();
+  const compared = JSON.parse(readFileSync(new URL("served.json", import.meta.url), "utf8")).compare;
+  const slower = structuredClone(made);
+  for (const group of slower.groups) for (const row of group.services) for (const point of row.details?.response_time_curve ?? []) point[1] *= 1.2 + point[0] ** 40;
+  const [base, next] = [compared.base.id, compared.new.id];
+  server.answers.set(`/api/compare?a=${base}&b=${next}`, compared);
+  server.answers.set(`/api/runs/${base}`, made);
+  server.answers.set(`/api/runs/${next}`, slower);
+  const { page } = await browser.visit(`${server.address}/compare?a=${base}&b=${next}`, { width: WIDTH, height: HEIGHT });
+  const figure = page.locator("#chart-percentiles-of-runs");
+  await figure.waitFor();
+  await drawAll(page);
+  await part("runs", figure, figure, true);
+  await page.close();
+  await server.stop();
+}
+
 /** A run in progress. */
 async function live(report: Report): Promise<void> {
   const server = await FakeServer.start();
@@ -134,6 +161,8 @@ try {
     }),
   );
   await charts();
+  await heat();
+  await overlay();
   await live(made);
   const { page } = await browser.visit(pathToFileURL(resolve(site, "index.html")).href, { width: WIDTH, height: 900 });
   await page.screenshot({ path: file("site") });

@@ -21,7 +21,8 @@ before(async () => {
   [browser, server] = [await Browser.start(), await FakeServer.start()];
   server.answers.set("/api/rights", served.rights);
   server.answers.set("/api/runs", served.runs);
-  for (const run of served.runs) server.answers.set(`/api/runs/${run.id}/answer`, run.id === LAST ? served.answer : { answer: null, more: 0 });
+  server.answers.set("/api/answers", served.runs.map((run: { id: string }) => ({ run: run.id, ...(run.id === LAST ? served.answer : { answer: null, more: 0 }) })));
+  server.answers.set("/api/changes?service=rust-axum&variant=current&contract=hello", []);
   server.answers.set("/api/services", served.services);
   server.answers.set("/api/history?service=rust-axum&variant=current&contract=hello", served.history);
   server.answers.set(`/api/compare?a=${FIRST}&b=${LAST}`, served.compare);

@@ -6,6 +6,15 @@ import type { AddressInfo } from "node:net";
 import { built } from "./browser.ts";
 import { withMetrics } from "./synthetic.ts";
 
+/** As `prony serve` reads it; an address that is not text stays as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 export class FakeServer {
   /** The answer of each URL under /api. */
   readonly answers = new Map<string, unknown>();
@@ -15,14 +24,22 @@ export class FakeServer {
   readonly changes: { what: string; origin: string | undefined; body: string }[] = [];
   /** The reason for refusing the next change. */
   refusal: string | null = null;
+  /** Whether it answers nothing, as if it had ended. */
+  down = false;
+  /** URLs that fail for a reason that may pass. */
+  readonly broken = new Set<string>();
   private readonly listeners = new Set<ServerResponse>();
   private readonly server: Server;
 
   private constructor() {
     const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(built())?.[1] ?? "";
     this.server = createServer((request, response) => {
-      const path = decodeURIComponent(request.url ?? "/");
-      if (request.method === "PUT" || request.method === "DELETE") {
+      const path = decoded(request.url ?? "/");
+      if (this.down) {
+        request.socket.destroy();
+        return;
+      }
+      if (request.method !== "GET") {
         this.change(request, response, `${request.method} ${path}`);
         return;
       }
@@ -32,6 +49,12 @@ export class FakeServer {
         response.write(": here\n\n");
         this.listeners.add(response);
         response.on("close", () => this.listeners.delete(response));
+      } else if (this.broken.has(path)) {
+        response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify({ error: "the disk is full" }));
+      } else if (path === "/api/answers") {
+        response.writeHead(200, { "content-type": "application/x-ndjson" });
+        for (const answer of (this.answers.get(path) as object[] | undefined) ?? []) response.write(`${JSON.stringify(answer)}\n`);
+        response.end();
       } else if (path.startsWith("/api/")) {
         const answer = this.answers.get(path);
         response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
@@ -67,6 +90,11 @@ export class FakeServer {
   /** Number of pages that listen for events. */
   get listening(): number {
     return this.listeners.size;
+  }
+
+  /** Ends all connections of listening pages. */
+  hangUp(): void {
+    for (const listener of this.listeners) listener.destroy();
   }
 
   tell(news: unknown): void {

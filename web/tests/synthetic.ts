@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import type { Details, Estimate, Group, Metric, MetricTable, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
+import type { Distribution, Details, Estimate, Group, Metric, MetricTable, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
 import { METRICS, positionOf } from "../src/data.ts";
 
 /** Numbers in [0, 1), identical for the same seed (mulberry32). */
@@ -96,6 +96,13 @@ const measuredOnce = (throughput: number, median: number, cpu: number, memory: n
   start_ms: 3 + 1e6 / throughput,
 });
 
+/** The response times of a second: a hill, and a second one while something else had the CPU. */
+function heatOf(start_s: number, median: number): Distribution {
+  const middle = Math.floor(12 * Math.log10(median));
+  const counts = Array.from({ length: 24 }, (_, step) => Math.round(9000 * Math.exp(-(((step - 8) / 2.2) ** 2)) + (start_s % 5 === 3 ? 600 : 12) * Math.exp(-(((step - 18) / 2.5) ** 2))));
+  return { start_s, length_s: 1, first_bin: middle - 8, counts };
+}
+
 function details(throughput: number, median: number, cpu: number, memory: number, draw: () => number): Details {
   const noise = (width: number) => 1 + (draw() - 0.5) * width;
   const seconds = (from: number, to: number, step: number) => Array.from({ length: Math.round((to - from) / step) }, (_, index) => from + index * step);
@@ -128,6 +135,7 @@ function details(throughput: number, median: number, cpu: number, memory: number
         const warm = at_s < 0 ? 1 - 0.5 * Math.exp(-(at_s + 4)) : 1;
         return { at_s, throughput_per_s: throughput * warm * noise(0.03), response_time_ns_p99: (median * 4 * noise(0.2)) / warm };
       }),
+      distributions: seconds(0, 10, 1).map((start_s) => heatOf(start_s, median)),
       resources: seconds(-4, 10, 0.5).map((at_s) => ({
         at_s,
         cpus_busy: Math.min(1, 0.5 + (at_s + 4) / 6) * noise(0.05),
@@ -337,6 +345,8 @@ export function synthetic(wish: Wish): Report {
   for (const [index, connections] of (wish.levels ?? []).entries())
     groups.push(groupOf(wish.contracts[0]!, { ...CLOSED, connections }, `closed loop, ${connections} connections`, services, 70 + index));
   for (const [index, workload] of (wish.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
+  // As prony: a page of very many rows has no heat maps.
+  if (groups.length * wish.services > 150) for (const group of groups) for (const row of group.services) delete row.details?.series?.distributions;
   const first = groups[0]!;
   const reference = services.slice(0, 8).map((info, index) => {
     const throughput = 330_000 / (1 + index * 0.5);

@@ -251,3 +251,38 @@ fn a_file_is_shown_as_its_run() {
         assert_eq!(of(file), of("latest"), "{form}");
     }
 }
+
+#[test]
+fn a_run_is_exported_for_hdr_histogram() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path());
+    let log = said(&prony(&store, &["report", "--format", "hlog"]));
+    assert!(log.starts_with("#[Histogram log format version 1.3]\n"), "{log}");
+    assert!(
+        log.lines()
+            .any(|line| line.starts_with("Tag=rust-axum/current,0.000,4.000,")),
+        "{log}"
+    );
+    let shown = said(&prony(
+        &store,
+        &["report", "--format", "hgrm", "--out", "percentiles/"],
+    ));
+    assert_eq!(shown.trim(), "percentiles/");
+    let table =
+        std::fs::read_to_string(folder.path().join("percentiles/rust-axum-current.hgrm")).expect("a file");
+    assert!(table.contains("1/(1-Percentile)"), "{table}");
+    // A report has the percentiles of all trials together, but no log.
+    said(&prony(&store, &["report", "--json", "--out", "report.json"]));
+    said(&prony(
+        &store,
+        &["report", "report.json", "--format", "hgrm", "--out", "again/"],
+    ));
+    assert_eq!(
+        files_below(&folder.path().join("again")),
+        files_below(&folder.path().join("percentiles"))
+    );
+    let refused = prony(&store, &["report", "report.json", "--format", "hlog"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("Name a run of the store"), "{message}");
+}

@@ -217,6 +217,7 @@ fn only_from_here_and_only_its_own_pages() {
     let lines = [
         format!("DELETE /api/runs/{id}"),
         format!("PUT /api/runs/{id}/label"),
+        "POST /api/changes".to_owned(),
     ];
     for line in &lines {
         for more in [
@@ -562,6 +563,189 @@ fn progress(at: String) -> Progress {
         lost: None,
         spent_s: 1.5,
     }
+}
+
+#[test]
+fn errors_have_the_form_of_what_was_requested() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(&filled(folder.path()));
+    for (path, code, reason) in [
+        ("/foo", 404, "there is no /foo on this server"),
+        ("/run/%E0%A4%A", 400, "UTF-8"),
+        ("/run/a/b/c", 404, "there is no /run/a/b/c"),
+    ] {
+        let (head, body) = server.get(path);
+        assert_eq!(status(&head), code, "{path}: {head}");
+        assert!(
+            head.contains("text/html") && body.contains("<h1>") && body.contains(reason),
+            "{path}: {body}"
+        );
+    }
+    for (path, code) in [
+        ("/api/nothing", 404),
+        ("/api/runs/none", 404),
+        ("/api/history", 400),
+        ("/api/compare?a=1", 400),
+        ("/api/runs/%E0%A4%A", 400),
+    ] {
+        let (head, body) = server.get(path);
+        assert_eq!(status(&head), code, "{path}: {head}");
+        let error: Value = serde_json::from_str(&body).expect("JSON");
+        assert!(
+            error["error"].as_str().is_some_and(|reason| !reason.is_empty()),
+            "{path}: {body}"
+        );
+    }
+    let (head, body) = server.ask("GET /api/runs", &server.host(), "");
+    assert!(
+        status(&head) == 401 && body.contains("\"error\":\"the token is missing"),
+        "{head}\n{body}"
+    );
+}
+
+#[test]
+fn replies_are_compressed_and_need_not_be_loaded_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(&filled(folder.path()));
+    let header = |head: &str, name: &str| {
+        let line = head
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        line.map(str::to_owned)
+    };
+    let ask = |path: &str, more: &str| {
+        server.ask(&format!("GET {path}"), &format!("{}{more}", server.browser()), "")
+    };
+    for path in ["/", "/api/runs/latest"] {
+        let (head, body) = ask(path, "");
+        assert_eq!(header(&head, "content-encoding"), None);
+        assert_eq!(
+            header(&head, "cache-control").as_deref(),
+            Some("private, no-cache")
+        );
+        let whole = body.len();
+        // Compressed bytes are no text.
+        let text = format!(
+            "GET {path} HTTP/1.1\r\nConnection: close\r\nAccept-Encoding: gzip\r\n{}\r\n",
+            server.browser()
+        );
+        let mut reply = Vec::new();
+        server.connect(&text).read_to_end(&mut reply).expect("answers");
+        let end = reply
+            .windows(4)
+            .position(|bytes| bytes == b"\r\n\r\n")
+            .expect("a head");
+        let head = String::from_utf8_lossy(&reply[..end]).to_ascii_lowercase();
+        assert_eq!(
+            header(&head, "content-encoding").as_deref(),
+            Some("gzip"),
+            "{head}"
+        );
+        assert_eq!(
+            header(&head, "vary").as_deref(),
+            Some("accept-encoding"),
+            "{head}"
+        );
+        assert!(
+            2 * (reply.len() - end) < whole,
+            "{path}: {} of {whole} bytes",
+            reply.len() - end
+        );
+        let tag = header(&head, "etag").expect("a tag").replacen("w/", "W/", 1);
+        let (head, body) = ask(path, &format!("If-None-Match: \"other\", {tag}\r\n"));
+        assert!(status(&head) == 304 && body.is_empty(), "{path}: {head}");
+        if path != "/" {
+            let id = sample::run().id;
+            assert_eq!(
+                server
+                    .change(&format!("PUT /api/runs/{id}/label"), "{\"label\":\"new\"}")
+                    .0,
+                204
+            );
+            let (head, _) = ask(path, &format!("If-None-Match: {tag}\r\n"));
+            assert_eq!(status(&head), 200, "its label is new");
+        }
+    }
+    let (head, _) = ask("/api/runs", "");
+    assert_eq!(header(&head, "cache-control").as_deref(), Some("no-store"));
+}
+
+#[test]
+fn one_request_has_the_results_of_all_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    let store = Store::open(&path).expect("opens");
+    let mut other = sample::run();
+    other.id = "another".to_owned();
+    keep(&store, &other, &sample::trials());
+    let server = Server::start(&path);
+    let (head, body) = server.get("/api/answers");
+    assert!(head.contains("application/x-ndjson"), "{head}");
+    let lines: Vec<Value> = body
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let mut runs: Vec<&str> = lines.iter().filter_map(|line| line["run"].as_str()).collect();
+    runs.sort_unstable();
+    let id = sample::run().id;
+    assert_eq!(runs, [id.as_str(), "another"]);
+    for line in &lines {
+        let answer = line["answer"].as_str().unwrap_or_default();
+        assert!(
+            answer.starts_with("rust-axum/current leads") || answer.starts_with("axum leads"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_change_is_accepted_with_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = filled(folder.path());
+    let id = sample::run().id;
+    let change = |note: &str| {
+        let service =
+            serde_json::json!({ "service": "rust-axum", "variant": "current", "contract": "hello" });
+        let mut change = serde_json::json!({
+            "workload": "hello", "load_text": "a load", "metric": "goodput_per_s", "run": id, "note": note,
+        });
+        change
+            .as_object_mut()
+            .expect("an object")
+            .extend(service.as_object().cloned().expect("an object"));
+        change.to_string()
+    };
+    let query = "/api/changes?service=rust-axum&variant=current&contract=hello";
+    {
+        let server = Server::start(&path);
+        assert_eq!(server.json(query), serde_json::json!([]));
+        assert_eq!(
+            server
+                .change("POST /api/changes", &change(" TLS is on since then "))
+                .0,
+            204
+        );
+        let (code, body) = server.change("POST /api/changes", &change(&"x".repeat(201)));
+        assert!(code == 400 && body.contains("at most 200 letters"), "{body}");
+        let unknown = change("note").replace(&id, "unknown");
+        assert_eq!(server.change("POST /api/changes", &unknown).0, 404);
+    }
+    // Another process reads it from the store.
+    let server = Server::start(&path);
+    let kept = server.json(query);
+    assert_eq!(kept[0]["note"], "TLS is on since then");
+    assert_eq!(kept[0]["run"], id.as_str());
+    assert_eq!(
+        server.json(&query.replace("rust-axum", "other")),
+        serde_json::json!([])
+    );
+    assert_eq!(server.change("POST /api/changes", &change("")).0, 204);
+    assert_eq!(server.json(query), serde_json::json!([]));
+    // The note of a deleted run disappears with it.
+    assert_eq!(server.change("POST /api/changes", &change("again")).0, 204);
+    assert_eq!(server.change(&format!("DELETE /api/runs/{id}"), "").0, 204);
+    assert_eq!(server.json(query), serde_json::json!([]));
 }
 
 /// The tests of the page read this file, which keeps the server and the page consistent.

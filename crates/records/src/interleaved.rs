@@ -1,8 +1,8 @@
 //! Interleaved services: many short windows of one start, and the recording that joins them.
 
 use crate::{
-    Answers, BytesMoved, Connections, Coverage, Generator, Histogram, HistogramError, Interval, Level,
-    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
+    Answers, BytesMoved, Connections, Coverage, Distribution, Generator, Histogram, HistogramError, Interval,
+    Level, Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
     UnexpectedReply,
 };
 use serde::{Deserialize, Serialize};
@@ -141,6 +141,7 @@ impl Recording {
             generator: generator(windows),
             stages: Vec::new(),
             intervals: intervals(windows),
+            distributions: distributions(windows),
             histogram: responses.valid.encode(),
             open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
             occupancy: Occupancy::join(windows.iter().map(|window| window.occupancy)),
@@ -298,6 +299,20 @@ fn intervals(windows: &[Recording]) -> Vec<Interval> {
         begin += window.duration_s;
     }
     all
+}
+
+/// Shifted in the same way.
+fn distributions(windows: &[Recording]) -> Vec<Distribution> {
+    let mut begin = 0.0;
+    let mut all = Vec::new();
+    for window in windows {
+        all.extend(window.distributions.iter().map(|part| Distribution {
+            start_s: begin + part.start_s,
+            ..part.clone()
+        }));
+        begin += window.duration_s;
+    }
+    Distribution::over_time(all)
 }
 
 fn unexpected_replies(windows: &[Recording]) -> Vec<UnexpectedReply> {

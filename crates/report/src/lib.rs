@@ -16,8 +16,8 @@ mod site;
 
 pub use error::ReportError;
 pub use formats::{
-    Format, RunProgress, TerminalStyle, charts, exposition, junit, page, page_data, progress, render,
-    served_page, standings,
+    Format, RunProgress, TerminalStyle, charts, exposition, interval_log, junit, page, page_data,
+    percentile_tables, progress, render, served_page, standings,
 };
 pub use input::{Input, PublishedFigure, References};
 pub use model::{

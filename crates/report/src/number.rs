@@ -142,13 +142,13 @@ pub(crate) fn grouped(value: f64) -> String {
     text
 }
 
-/// A share as a percentage with up to two decimals.
+/// A share as a percentage with up to two decimals. Only 1 and more is 100 %.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value {
-        // A confidence of 99.9 % is not 100 %.
-        _ if value > 99.0 && value < 99.995 => {
-            let places = format!("{value:.2}");
+        // A confidence of 99.9 % is not 100 %, and a success rate of 99.999 % is not either.
+        _ if value > 99.0 && value < 100.0 => {
+            let places = format!("{:.2}", value.min(99.99));
             format!("{} %", places.trim_end_matches('0').trim_end_matches('.'))
         }
         _ if value >= 10.0 => format!("{value:.0} %"),
@@ -249,6 +249,81 @@ mod tests {
         check("ratio", ratio);
         assert_eq!(grouped(-1234.0), "-1,234");
         assert_eq!(grouped(-0.2), "0");
+    }
+
+    /// Values of all sizes, always the same.
+    fn cases() -> serde_json::Value {
+        let mut state = 20_261_127_u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1_u64 << 31) as f64
+        };
+        let mut table = serde_json::Map::new();
+        let shows: [(&str, fn(f64) -> String, f64, f64); 3] = [
+            ("digits", digits, -4.0, 9.0),
+            ("percent", percent, -5.0, 0.5),
+            ("ratio", ratio, -2.0, 4.0),
+        ];
+        for (kind, show, low, high) in shows {
+            let mut pairs = Vec::new();
+            for _ in 0..300 {
+                let value = 10f64.powf(low + (high - low) * next());
+                // Eight digits, as the page gets them.
+                let value: f64 = format!("{value:.7e}").parse().expect("a number");
+                pairs.push(serde_json::json!([value, show(value)]));
+            }
+            if kind == "percent" {
+                for nines in 1..9 {
+                    let value: f64 = format!("0.{}", "9".repeat(nines)).parse().expect("a number");
+                    pairs.push(serde_json::json!([value, show(value)]));
+                }
+            }
+            table.insert(kind.to_owned(), pairs.into());
+        }
+        table.into()
+    }
+
+    /// The tests of the page read this file, which keeps both rules the same.
+    #[test]
+    fn the_page_tests_read_how_numbers_are_shown() {
+        let written = cases().to_string() + "\n";
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests/number-cases.json");
+        if std::env::var_os("PRONY_WRITE_SAMPLE").is_some() {
+            std::fs::write(&file, &written).expect("writes");
+        }
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            kept == written,
+            "web/tests/number-cases.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
+        );
+    }
+
+    fn read(text: &str) -> f64 {
+        text.trim_end_matches(" %")
+            .replace(',', "")
+            .parse()
+            .expect("a number")
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn three_digits_are_within_half_a_percent(value in 0.05f64..1e12) {
+            proptest::prop_assert!((read(&digits(value)) / value - 1.0).abs() <= 0.005_01, "{value}");
+        }
+
+        #[test]
+        fn no_share_below_one_is_100_percent(distance in -12.0f64..0.0) {
+            let share = 1.0 - 10f64.powf(distance);
+            proptest::prop_assert!(read(&percent(share)) < 100.0, "{share}");
+        }
+
+        #[test]
+        fn a_larger_share_is_never_shown_as_less(one in 0.0f64..1.2, other in 0.0f64..1.2) {
+            let (low, high) = (one.min(other), one.max(other));
+            proptest::prop_assert!(read(&percent(low)) <= read(&percent(high)), "{low} {high}");
+        }
     }
 
     #[test]

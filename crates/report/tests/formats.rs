@@ -1,8 +1,12 @@
 //! One run in every format: the same numbers everywhere, and no text of a service becomes markup.
 
 use crate::sample::{self, HOSTILE, report};
-use prony_records::{AfterLoad, Messages, Resources};
-use prony_report::{Format, Input, Report, TerminalStyle, charts, junit, page, page_data, render};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use prony_records::{AfterLoad, Histogram, Messages, Resources};
+use prony_report::{
+    Format, Input, Report, TerminalStyle, charts, interval_log, junit, page, page_data, percentile_tables,
+    render,
+};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
@@ -397,5 +401,89 @@ fn the_page_tests_read_what_is_written() {
     assert!(
         kept == written,
         "web/tests/sample.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
+    );
+}
+
+#[test]
+fn hdr_histogram_reads_the_log_of_the_trials() {
+    let trials = sample::trials();
+    let text = interval_log(&trials).expect("writes");
+    let entries: Vec<LogEntry<'_>> = IntervalLogIterator::new(text.as_bytes())
+        .collect::<Result<_, _>>()
+        .expect("HdrHistogram reads it");
+    let intervals: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            LogEntry::Interval(interval) => Some(interval),
+            _ => None,
+        })
+        .collect();
+    let measured: Vec<_> = trials.iter().filter(|trial| trial.result.is_ok()).collect();
+    assert_eq!(intervals.len(), measured.len());
+    for interval in intervals {
+        let tag = interval.tag().expect("a tag");
+        assert!(
+            measured.iter().any(|trial| {
+                let recorded = trial.result.as_ref().expect("measured");
+                tag.as_str().ends_with(&trial.service.to_string())
+                    && recorded.recording.histogram == interval.encoded_histogram()
+            }),
+            "{}",
+            tag.as_str()
+        );
+        let histogram = Histogram::decode(interval.encoded_histogram()).expect("decodes");
+        let max = histogram.quantile(1.0).expect("not empty") as f64 / 1e6;
+        assert!((interval.max() - max).abs() < 1e-6);
+        assert!(interval.duration().as_secs() == 4);
+    }
+}
+
+#[test]
+fn percentiles_of_each_service_are_a_table() {
+    let report = report();
+    let tables = percentile_tables(&report).expect("writes");
+    let (name, table) = &tables[0];
+    assert_eq!(name, "rust-axum-current");
+    assert!(
+        table.contains("Value     Percentile TotalCount 1/(1-Percentile)"),
+        "{table}"
+    );
+    let total: u64 = report.groups[0].services[0]
+        .details
+        .as_ref()
+        .expect("details")
+        .outcomes
+        .valid;
+    let last = table
+        .lines()
+        .rfind(|line| !line.starts_with('#'))
+        .expect("a line");
+    assert!(last.trim().ends_with(&total.to_string()), "{last}");
+}
+
+#[test]
+fn a_page_has_the_response_times_over_time_and_the_errors() {
+    let mut trials = sample::trials();
+    for trial in &mut trials {
+        let Ok(measured) = &mut trial.result else { continue };
+        measured.recording.intervals[1].errors = 7;
+    }
+    let report = sample::report_of(&trials);
+    let data = page_data(&report).expect("plain data");
+    let series = &data["groups"][0]["services"][0]["details"]["series"];
+    let failing: Vec<_> = series["intervals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|interval| interval["errors_per_s"] == 7.0)
+        .collect();
+    assert_eq!(failing.len(), 1, "{series}");
+    let parts = series["distributions"].as_array().expect("a list");
+    assert_eq!(parts.len(), 4);
+    assert!(
+        parts[0]["counts"]
+            .as_array()
+            .is_some_and(|counts| counts.len() > 3),
+        "{series}"
     );
 }

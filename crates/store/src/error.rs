@@ -101,6 +101,10 @@ pub enum StoreError {
         "a label is one line of at most {longest} letters, without control characters → Give a shorter one."
     )]
     Label { longest: usize },
+    #[error(
+        "a note is one line of at most {longest} letters, without control characters → Give a shorter one."
+    )]
+    Note { longest: usize },
     #[error("the run `{0}` is already in the store → Give the new run another name.")]
     RunExists(String),
 }

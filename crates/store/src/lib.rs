@@ -5,6 +5,7 @@
 //! must never remove a trial from a run that stays, and never compute a number: estimates are recomputed from the
 //! records. Start at [`Store`].
 
+mod changes;
 mod checks;
 mod error;
 mod lock;
@@ -15,6 +16,7 @@ mod schema;
 mod transfer;
 mod trials;
 
+pub use changes::AcceptedChange;
 pub use checks::Calibration;
 pub use error::StoreError;
 pub use lock::RunLock;

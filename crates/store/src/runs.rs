@@ -121,13 +121,13 @@ impl Store {
         self.replace_run(record, &[])
     }
 
-    /// Deletes a run with its trials, checks and label. A run that is being measured stays.
+    /// Deletes a run with its trials, checks, label and notes. A run that is being measured stays.
     pub fn remove_run(&self, run: &str) -> Result<(), StoreError> {
         self.run(run)?;
         let _lock = self.lock_run(run)?;
         let remove = || -> rusqlite::Result<()> {
             let transaction = self.connection.unchecked_transaction()?;
-            for table in ["trial", "progress", "check_matrix", "label"] {
+            for table in ["trial", "progress", "check_matrix", "label", "accepted_change"] {
                 transaction.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
             }
             transaction.execute("DELETE FROM run WHERE id = ?1", [run])?;

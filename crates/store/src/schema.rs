@@ -18,11 +18,12 @@ enum Step {
 }
 
 /// Migrations from schema N to N + 1, in order. Add a step; never change one that was released.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step::Sql(FIRST),
     Step::Rows(PACKED, pack_trials, PACKED_ALL),
     Step::Sql(LABELS),
     Step::Sql(ORDER),
+    Step::Sql(ACCEPTED_CHANGES),
 ];
 
 const FIRST: &str = "
@@ -115,6 +116,21 @@ const ORDER: &str = "
         SELECT id, row_number() OVER (ORDER BY started_at, rowid) AS sequence FROM run
     ) AS ranked WHERE ranked.id = run.id;
     DROP INDEX run_by_start;
+";
+
+/// Changes in the history of a service that someone accepted.
+const ACCEPTED_CHANGES: &str = "
+    CREATE TABLE accepted_change (
+        run TEXT NOT NULL REFERENCES run (id),
+        service TEXT NOT NULL,
+        variant TEXT NOT NULL,
+        contract TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        load_text TEXT NOT NULL,
+        metric TEXT NOT NULL,
+        note TEXT NOT NULL,
+        PRIMARY KEY (run, service, variant, contract, workload, load_text, metric)
+    ) STRICT;
 ";
 
 fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// Stores as earlier versions wrote them. Schema 1 has trials as JSON, 2 and 3 have trials of format 2. The last store has the
 /// current schema and format: what is packed today must always be readable.
-const KEPT: [(&str, &str); 5] = [
+const KEPT: [(&str, &str); 6] = [
     ("1", include_str!("fixtures/schema-1.sql")),
     ("2", include_str!("fixtures/schema-2.sql")),
     ("3", include_str!("fixtures/schema-3.sql")),
     ("3, format 3", include_str!("fixtures/schema-3-format-3.sql")),
     ("4, format 3", include_str!("fixtures/schema-4-format-3.sql")),
+    ("5, format 3", include_str!("fixtures/schema-5-format-3.sql")),
 ];
 /// The same runs as an export.
 const EXPORT: &str = include_str!("fixtures/export-1.jsonl");

@@ -47,10 +47,16 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
     const value = one.value(idOf(row));
     return value === null || !best[index] ? null : value / best[index];
   }));
+  // A shape through the middle would say that it is the slowest.
+  const drawn = shown.map((row, index) => ({ row, shares: shares[index]! })).filter((one) => !one.shares.includes(null));
+  if (drawn.length === 0) return null;
+  const missing = shown.filter((_, index) => shares[index]!.includes(null)).map((row) => services.name(idOf(row)));
   return {
     id: "radar",
     title: `Operations: ${what}, % of the best`,
-    reading: "The outer ring is the best service shown in that operation. A round shape is good at everything; a spike is a speciality.",
+    reading:
+      "The outer ring is the best service shown in that operation. A round shape is good at everything; a spike is a speciality." +
+      (missing.length > 0 ? ` Not drawn, since not every operation was measured: ${missing.join(", ")}.` : ""),
     height: 440,
     table: {
       head: ["Service", ...axes.map((one) => one.name)],
@@ -60,7 +66,7 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
       ]),
     },
     option: (theme, width) => {
-      const key = legend(theme, shown.map((row) => services.name(idOf(row))), width);
+      const key = legend(theme, drawn.map(({ row }) => services.name(idOf(row))), width);
       const names = axes.map((one) => (width < 480 ? one.name.replaceAll(/([a-z])([A-Z])/g, "$1\n$2") : one.name));
       const longest = Math.max(...names.flatMap((name) => name.split("\n").map((line) => line.length)));
       return {
@@ -72,7 +78,7 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
         trigger: "item",
         formatter: (hovered: Hovered) =>
           tip(hovered.name ?? "", axes.map((one, index) => {
-            const share = shares[hovered.dataIndex]?.[index];
+            const share = drawn[hovered.dataIndex]?.shares[index];
             return [one.name, share == null ? "not measured" : percent(share)];
           })),
       },
@@ -91,9 +97,9 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
         {
           type: "radar",
           symbolSize: 5,
-          data: shown.map((row, index) => ({
+          data: drawn.map(({ row, shares }, index) => ({
             name: services.name(idOf(row)),
-            value: shares[index]!.map((share) => share ?? 0),
+            value: shares,
             symbol: SYMBOLS[index],
             lineStyle: { width: 2, type: DASHES[index] },
             areaStyle: { opacity: 0.04 },

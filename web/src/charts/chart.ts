@@ -26,7 +26,7 @@ export interface Chart {
   option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
   /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything above and below them. */
   rows?: { count: number; height: number; above: number; below: number };
-  /** The same numbers, for readers who cannot see the chart. */
+  /** Its numbers, for readers who cannot see the chart. */
   table: Table;
 }
 

@@ -1,7 +1,7 @@
 // Response times of whole distributions: percentiles to p99.99, and density.
 
 import { idOf, type Row, type Services } from "../data.ts";
-import { humanize, inUnit, percent, unitFor } from "../format.ts";
+import { humanize, inUnit, percent, percentileName, unitFor } from "../format.ts";
 import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, halfPageWidth, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
@@ -9,10 +9,7 @@ const TABLE_PERCENTILES = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, which users notice. */
 const nines = (share: number): number => -Math.log10(1 - share);
-const percentileName = (at: number): string => {
-  if (at <= 0) return "0";
-  return `p${(100 - 100 * 10 ** -at).toFixed(Math.max(0, Math.round(at) - 2)).replace(/\.0+$/, "")}`;
-};
+const shareOf = (at: number): number => 1 - 10 ** -at;
 
 /** Share of the requests without a valid reply. */
 function lostShare(row: Row): number {
@@ -21,33 +18,55 @@ function lostShare(row: Row): number {
   return all > 0 ? 1 - (outcomes["valid"] ?? 0) / all : 0;
 }
 
+interface Curve {
+  name: string;
+  /** Share of the requests without a valid reply. */
+  lost: number;
+  points: [number, number][];
+}
+
+const curveOfRow = (row: Row, name: string): Curve => ({
+  name,
+  lost: lostShare(row),
+  points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
+});
+
 const withCurve = (rows: Row[]): Row[] =>
   rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
 
 export function percentiles(rows: Row[], services: Services): Chart | null {
   const shown = withCurve(rows).slice(0, MAX_LINES);
   if (shown.length === 0) return null;
-  const curves = shown.map((row) => ({
-    name: services.name(idOf(row)),
-    lost: lostShare(row),
-    points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
-  }));
+  return percentileChart(
+    "percentiles",
+    shown.map((row) => curveOfRow(row, services.name(idOf(row)))),
+    "Response time by percentile",
+  );
+}
+
+/** The same service in two runs, if it has a distribution in both. */
+export function percentilesOfRuns(rows: [Row, Row], runs: [string, string], name: string): Chart | null {
+  if (withCurve(rows).length < 2) return null;
+  return percentileChart("percentiles-of-runs", rows.map((row, index) => curveOfRow(row, runs[index]!)), `${name}, response time by percentile`);
+}
+
+function percentileChart(id: string, curves: Curve[], what: string): Chart {
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const yBase = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
-  const at = ({ points, lost }: (typeof curves)[number], share: number): string => {
+  const at = ({ points, lost }: Curve, share: number): string => {
     if (lost > 1 - share) return "no bound";
     const point = points.find(([reached]) => reached >= share - 1e-9);
     return point ? inUnit(point[1], unit) : "too few requests";
   };
   const unbounded = curves.some(({ lost }) => lost > 1e-4) ? " A line ends where more requests had no valid reply: from there on, its percentiles have no bound." : "";
   return {
-    id: "percentiles",
-    title: `Response time by percentile, ${unit.symbol}`,
+    id,
+    title: `${what}, ${unit.symbol}`,
     reading:
       `Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.${unbounded}`,
     height: 360 + legendHeight(curves.map((curve) => curve.name), halfPageWidth()),
     table: {
-      head: ["Service", ...TABLE_PERCENTILES.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
+      head: ["Service", ...TABLE_PERCENTILES.map((share) => `${percentileName(share)}, ${unit.symbol}`)],
       rows: curves.map((curve) => [curve.name, ...TABLE_PERCENTILES.map((share) => at(curve, share))]),
     },
     option: (theme, width) => {
@@ -67,7 +86,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
             .map((one): [string, number] => [one.seriesName ?? "", (one.value as [number, number])[1] * unit.factor])
             .sort((left, right) => left[1] - right[1])
             .map(([name, ns]): [string, string] => [name, humanize(ns, "time")]);
-          return tip(percentileName(first[0]), lines);
+          return tip(percentileName(shareOf(first[0])), lines);
         },
       },
       xAxis: {
@@ -77,7 +96,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
         max: 4,
         interval: 1,
         nameGap: 30,
-        axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(value) },
+        axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(shareOf(value)) },
       },
       yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: yBase, nameGap: 46 },
       series: curves.map((curve, index) => ({

@@ -23,9 +23,11 @@ function tracksOf(row: Row): Track[] {
       const known = value(item);
       return known === null ? [] : [[at(item), known] as [number, number]];
     });
+  const failed = series.intervals.some((one) => one.errors_per_s !== undefined);
   const tracks: Track[] = [
     { title: "Throughput", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.throughput_per_s) },
     { title: "Messages", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.messages_per_s ?? null) },
+    { title: "Errors", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => (failed ? (one.errors_per_s ?? 0) : null)) },
     { title: "p99", dimension: "time", points: keep(series.intervals, (one) => one.at_s, (one) => one.response_time_ns_p99) },
     { title: "CPU", dimension: "cpus", points: keep(series.resources, (one) => one.at_s, (one) => one.cpus_busy) },
     { title: "Memory", dimension: "bytes", points: keep(series.resources, (one) => one.at_s, (one) => one.memory_bytes) },
@@ -33,6 +35,33 @@ function tracksOf(row: Row): Track[] {
   return tracks.filter((track) => track.points.length > 1);
 }
 
+/** Every second of the trial. Errors have a column even if there were none. */
+function secondsOf(tracks: Track[]) {
+  const all: Track[] = tracks.some((track) => track.title === "Errors") ? tracks : tracks.flatMap((track) => (track.title === "Throughput" ? [track, { title: "Errors", dimension: "rate", points: track.points.map(([at]): [number, number] => [at, 0]) }] : [track]));
+  const units = all.map((track) => unitFor(track.dimension, track.points.map(([, value]) => value)));
+  const bySecond = new Map<number, number[][]>();
+  all.forEach((track, index) => {
+    for (const [at, value] of track.points) {
+      const second = Math.floor(at + 1e-6);
+      const columns = bySecond.get(second) ?? all.map(() => []);
+      columns[index]!.push(value);
+      bySecond.set(second, columns);
+    }
+  });
+  // Percentiles of parts of a second have no mean.
+  const joined = (track: Track, values: number[]) => (track.dimension === "time" ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0) / values.length);
+  return {
+    head: ["Second", ...all.map((track, index) => `${track.title === "p99" ? "p99, highest of its parts" : track.title}, ${units[index]!.symbol}`)],
+    rows: [...bySecond]
+      .sort(([left], [right]) => left - right)
+      .map(([second, columns]) => [
+        second < 0 ? `${second} (warm-up)` : String(second),
+        ...columns.map((values, index) => (values.length === 0 ? "–" : inUnit(joined(all[index]!, values), units[index]!))),
+      ]),
+  };
+}
+
+/** The range of each metric. */
 function tableOf(tracks: Track[]) {
   const range = (track: Track, warm: boolean): string => {
     const values = track.points.filter(([at]) => at < 0 === warm).map(([, value]) => value);
@@ -57,7 +86,7 @@ export function overTime(row: Row, name: string): Chart | null {
     title: `${name} over time, s`,
     reading: `One trial (round ${series.round + 1}, the median one) second by second${warmUp}. A steady service draws level lines.${verdict}`,
     height: 28 + tracks.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
-    table: tableOf(tracks),
+    table: secondsOf(tracks),
     option: (theme) => optionOf(theme, tracks, begin, series.duration_s),
   };
 }

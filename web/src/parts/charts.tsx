@@ -1,9 +1,10 @@
 // All charts of a group, for the services that the table shows, in the order of the table.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { radar } from "../charts/across.ts";
 import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
+import { heatMap } from "../charts/heat.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { capacity, levels } from "../charts/levels.ts";
 import { interleaved, ratios } from "../charts/interleaved.ts";
@@ -40,6 +41,9 @@ interface Props {
   /** The metric that the bars show; null for the ranking metric. */
   metric: Metric | null;
   choose: (metric: Metric | null) => void;
+  /** The service that is shown over time; empty for the first one. */
+  time: string;
+  chooseTime: (id: string) => void;
 }
 
 function Bars(props: Props) {
@@ -64,16 +68,19 @@ function Bars(props: Props) {
 }
 
 function OverTime(props: Props) {
-  const { rows, services } = props;
+  const { rows, services, time, chooseTime } = props;
   const rowsWithSeries = rows.filter((row) => row.details?.series);
-  const [selected, setSelected] = useState("");
-  const row = rowsWithSeries.find((one) => idOf(one) === selected) ?? rowsWithSeries[0];
+  const row = rowsWithSeries.find((one) => idOf(one) === time) ?? rowsWithSeries[0];
+  const heat = useMemo(() => (row ? heatMap(row, services.name(idOf(row))) : null), [row, services]);
   const chart = useMemo(() => (row ? overTime(row, services.name(idOf(row))) : null), [row, services]);
   if (!chart || !row) return null;
   return (
-    <Figure chart={chart} wide>
-      <ServiceSelect label="Service" class="field inline" rows={rowsWithSeries} value={idOf(row)} services={services} choose={setSelected} />
-    </Figure>
+    <>
+      <Figure chart={chart} wide>
+        <ServiceSelect label="Service" class="field inline" rows={rowsWithSeries} value={idOf(row)} services={services} choose={chooseTime} />
+      </Figure>
+      {heat && <Figure chart={heat} wide />}
+    </>
   );
 }
 

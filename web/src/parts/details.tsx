@@ -1,5 +1,6 @@
 // The details of a row: all estimates, the outcomes of the requests, each trial, the log of a failure.
 
+import { groupKey, rowAddress } from "../view.ts";
 import { tiedWith } from "../comparisons.ts";
 import { hasNoBound, idOf, isEstimate, isLowerBound, METRICS, noBound, positionOf, type Group, type Metric, type Report, type Row, type ServiceInfo, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
@@ -118,6 +119,9 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
   });
   return (
     <div class="details">
+      <p class="permalink">
+        <a href={rowAddress(groupKey(group), idOf(row))}>Link to this row</a>
+      </p>
       <Warnings warnings={row.warnings} />
       <div class="detail-columns">
         <Facts facts={[...serviceFacts(group, row, services, origin), ...(row.details ? outcomeFacts(row) : [])]} />

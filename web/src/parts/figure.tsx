@@ -11,7 +11,7 @@ import { PrintContext, ThemeContext } from "../theme.ts";
 const PRELOAD_MARGIN = "400px";
 const EXPORT_WIDTH = 960;
 
-function save(name: string, content: Blob): void {
+export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
   link.download = name;
@@ -71,7 +71,7 @@ function NumbersTable(props: { chart: Chart }) {
   const { head, rows } = props.chart.table;
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The same as a table</summary>
+      <summary>As a table</summary>
       {open && (
         <ScrollTable label={`${props.chart.title}, as a table`} columns={head}>
           {rows.map((row, index) => (
@@ -89,7 +89,7 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
   const { chart } = props;
   const { frame, instance, theme, visible, setScrolled } = useChart(chart);
   const long = visible !== undefined;
-  const label = `Chart: ${chart.title}. The same numbers are in the table below.`;
+  const label = `Chart: ${chart.title}. Its numbers are in the table below.`;
   const png = () => {
     const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
     if (!url) return;

@@ -1,7 +1,7 @@
 // The report as a page: the answer first, then the ranking, the charts, the pairs, the checks, and how it was measured.
 
 import type { ComponentChildren } from "preact";
-import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useMemo, useState } from "preact/hooks";
 import { Services, type Group, type Report, type Row } from "../data.ts";
 import { formatDuration, formatTime, nonBreaking, plural } from "../format.ts";
 import { applyChoice, onSystemChange, PrintContext, showMode, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
@@ -175,7 +175,7 @@ function useAfterPaint<T>(value: T): T {
 }
 
 /** One ranking with its charts and comparisons. */
-function GroupReport(props: { report: Report; group: Group; services: Services; view: View; change: (part: Partial<View>) => void }) {
+function GroupReport(props: { report: Report; group: Group; services: Services; view: View; change: (part: Partial<View> | ((before: View) => Partial<View>)) => void }) {
   const { report, group, services, view, change } = props;
   const { filter, sort } = view;
   const origin = useMemo(() => originOf(report), [report]);
@@ -184,15 +184,16 @@ function GroupReport(props: { report: Report; group: Group; services: Services; 
     [group, filter, sort, services],
   );
   const chartRows = useAfterPaint(rows);
+  const toggle = useCallback((id: string) => change(({ open }) => ({ open: open.includes(id) ? open.filter((other) => other !== id) : [...open, id] })), [change]);
   return (
     <>
       <Finding group={group} />
       <section aria-labelledby="ranking">
         <h2 id="ranking">Ranking</h2>
         <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
-        <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} origin={origin} />
+        <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} origin={origin} open={view.open} toggle={toggle} />
       </section>
-      <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
+      <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} time={view.time} chooseTime={(time) => change({ time })} />
       <Pairs group={group} rows={chartRows} services={services} confidence={report.confidence} />
       <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
       <Published report={report} group={group} services={services} />

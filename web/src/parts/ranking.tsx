@@ -1,7 +1,7 @@
 // The ranked table: a row per service, its interval drawn under the number, warnings and reasons next to the number.
 
 import { Component, type RefObject } from "preact";
-import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sort } from "../view.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { levelOf, ownWarnings } from "../warnings.ts";
@@ -11,6 +11,7 @@ import { PrintContext } from "../theme.ts";
 import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
 import { RowDetails, type Origin } from "./details.tsx";
 import { Prose } from "./elements.tsx";
+import { RankingExports } from "./exports.tsx";
 
 interface Column {
   metric: Metric;
@@ -108,8 +109,9 @@ function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[
   const [fitting, setFitting] = useState({ columns, count: columns.length });
   const count = fitting.columns === columns ? fitting.count : columns.length;
   useLayoutEffect(() => {
-    const { firstElementChild: table, clientWidth } = frame.current!;
-    if (!printing && count > 1 && (table as HTMLElement).offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
+    const { clientWidth } = frame.current!;
+    const table = frame.current!.querySelector<HTMLElement>(":scope > table")!;
+    if (!printing && count > 1 && table.offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
   });
   useEffect(() => {
     let width = frame.current!.clientWidth;
@@ -286,21 +288,21 @@ export function Ranking(props: {
   change: (sort: Sort) => void;
   confidence: number;
   origin: Origin;
+  /** The rows whose details are shown. */
+  open: string[];
+  toggle: (id: string) => void;
 }) {
-  const { group, rows, services, sort, change, confidence, origin } = props;
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = useCallback((id: string) => {
-    setOpen((before) => {
-      const next = new Set(before);
-      if (!next.delete(id)) next.add(id);
-      return next;
-    });
-  }, []);
-  const [all, setAll] = useState(false);
+  const { group, rows, services, sort, change, confidence, origin, open, toggle } = props;
+  // A link leads to a row wherever it is.
+  const [all, setAll] = useState(() => rows.slice(INITIAL_ROWS).some((row) => open.includes(idOf(row))));
   // Paper has no button.
   const printing = useContext(PrintContext);
   const shown = all || printing || rows.length <= INITIAL_ROWS ? rows : rows.slice(0, INITIAL_ROWS);
   const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const [first] = open;
+    if (first !== undefined) frame.current!.querySelector(`tr[data-service="${CSS.escape(first)}"]`)?.scrollIntoView({ block: "center" });
+  }, []);
   const columns = useColumns(group, frame);
   const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
   const best = useMemo(() => bestOf(group), [group]);
@@ -310,6 +312,7 @@ export function Ranking(props: {
   const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
     <div class="table-frame" ref={frame}>
+      <RankingExports group={group} rows={rows} services={services} columns={columns} />
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
@@ -357,7 +360,7 @@ export function Ranking(props: {
               scales={scales}
               best={best}
               origin={origin}
-              open={open.has(idOf(row))}
+              open={open.includes(idOf(row))}
               toggle={toggle}
             />
           ))}

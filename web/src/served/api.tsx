@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Estimate, Metric, Quantity, ServiceInfo, Verdict } from "../data.ts";
+import { Prose } from "../parts/elements.tsx";
 
 export interface ListedRun {
   id: string;
@@ -22,6 +23,7 @@ export interface ListedRun {
 
 /** The result of a run, and the number of its further rankings. */
 export interface RunAnswer {
+  run: string;
   answer: string | null;
   more: number;
 }
@@ -64,16 +66,12 @@ export interface ServiceKey {
   contract: string;
 }
 
-export interface HistoryPoint {
+export type HistoryPoint = {
   run: string;
   started_at: string;
   trials: number;
   excluded: string | null;
-  goodput_per_s: Quantity | null;
-  response_time_ns_p99: Quantity | null;
-  cpu_ns_per_request: Quantity | null;
-  memory_bytes_peak: Quantity | null;
-}
+} & { [metric in Metric]?: Quantity | null };
 
 /** The run from which on a metric was different. */
 export interface ChangePoint {
@@ -81,6 +79,15 @@ export interface ChangePoint {
   run: string;
   /** The level after it divided by the level before. */
   ratio: Estimate | null;
+}
+
+/** A change that someone accepted, with the reason. */
+export interface AcceptedChange extends ServiceKey {
+  workload: string;
+  load_text: string;
+  metric: Metric;
+  run: string;
+  note: string;
 }
 
 export interface HistoryLine {
@@ -138,20 +145,38 @@ async function reasonOf(reply: Response): Promise<string> {
   }
 }
 
+/** A refusal of the server, which it would repeat. */
+class Refusal extends Error {}
+
+async function request(path: string, options?: RequestInit): Promise<Response> {
+  const reply = await fetch(path, options).catch(() => {
+    throw new Error("the server does not answer: is `prony serve` still running?");
+  });
+  if (reply.ok) return reply;
+  const reason = await reasonOf(reply);
+  throw reply.status < 500 ? new Refusal(reason) : new Error(reason);
+}
+
 /** Requests JSON; a refusal becomes an error with the server's own words. */
-export async function getJson<T>(path: string): Promise<T> {
-  const reply = await fetch(path);
-  if (!reply.ok) throw new Error(await reasonOf(reply));
-  return (await reply.json()) as T;
+export const getJson = async <T,>(path: string): Promise<T> => (await (await request(path)).json()) as T;
+
+/** Reads lines of JSON while they arrive; `take` gets those of each piece. */
+export async function readLines<T>(path: string, signal: AbortSignal, take: (values: T[]) => void): Promise<void> {
+  const reader = (await request(path, { signal })).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (rest + piece.value).split("\n");
+    rest = lines.pop()!;
+    if (lines.length > 0) take(lines.map((line) => JSON.parse(line) as T));
+  }
 }
 
 /**
  * Requests a change. The server checks the origin of this page, which the browser sends in the default mode.
  */
-export async function send(method: "PUT" | "DELETE", path: string, body?: unknown): Promise<void> {
+export async function send(method: "PUT" | "POST" | "DELETE", path: string, body?: unknown): Promise<void> {
   const content = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const reply = await fetch(path, { method, ...content });
-  if (!reply.ok) throw new Error(await reasonOf(reply));
+  await request(path, { method, ...content });
 }
 
 export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}`;
@@ -159,19 +184,42 @@ export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}
 export const servicePath = (key: ServiceKey): string =>
   `/service/${[key.service, key.variant, key.contract].map(encodeURIComponent).join("/")}`;
 
-type RequestState<T> = { state: "loading" } | { state: "failed"; reason: string } | { state: "loaded"; value: T };
+type RequestState<T> =
+  | { state: "loading" }
+  | { state: "failed"; reason: string }
+  /** `stale` is why there is no newer value. */
+  | { state: "loaded"; value: T; stale: string | null };
 
-/** Requests once, and again whenever `key` changes; the previous value stays until the new one arrives. */
-export function useRequest<T>(load: () => Promise<T>, key: unknown): RequestState<T> {
+/** Pause before a request that failed is repeated, ms. */
+const RETRY_MS = 3000;
+
+/**
+ * Requests once, again whenever `key` changes, and again and again if there is a pause for that, ms. The previous value stays
+ * until the next one arrives, and if none does. A hidden page requests nothing.
+ */
+export function useRequest<T>(load: () => Promise<T>, key: unknown, pause?: number): RequestState<T> {
   const [request, setRequest] = useState<RequestState<T>>({ state: "loading" });
   useEffect(() => {
     let current = true;
-    load().then(
-      (value) => current && setRequest({ state: "loaded", value }),
-      (error: Error) => current && setRequest({ state: "failed", reason: error.message }),
-    );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = (delay: number) => {
+      if (current) timer = setTimeout(() => (document.hidden ? again(delay) : void ask()), delay);
+    };
+    const ask = async () => {
+      try {
+        const value = await load();
+        if (current) setRequest({ state: "loaded", value, stale: null });
+        if (pause !== undefined) again(pause);
+      } catch (error) {
+        const reason = (error as Error).message;
+        if (current) setRequest((before) => (before.state === "loaded" ? { ...before, stale: reason } : { state: "failed", reason }));
+        if (!(error instanceof Refusal)) again(RETRY_MS);
+      }
+    };
+    void ask();
     return () => {
       current = false;
+      clearTimeout(timer);
     };
   }, [key]);
   return request;
@@ -185,8 +233,19 @@ export function Loaded<T>(props: { request: RequestState<T>; children: (value: T
     return (
       <>
         <h1>This cannot be shown</h1>
-        <p role="alert">{request.reason}</p>
+        <p role="alert">
+          <Prose text={request.reason} />
+        </p>
       </>
     );
-  return <>{props.children(request.value)}</>;
+  return (
+    <>
+      {request.stale !== null && (
+        <p role="alert" class="stale">
+          This may be out of date: <Prose text={request.stale} />
+        </p>
+      )}
+      {props.children(request.value)}
+    </>
+  );
 }

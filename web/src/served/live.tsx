@@ -2,39 +2,37 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TestbedHost, Report } from "../data.ts";
-import { formatDuration, humanize, words } from "../format.ts";
+import { formatDuration, formatTime, humanize, words, type Dimension } from "../format.ts";
 import { ScrollTable } from "../parts/elements.tsx";
 import { ReportPage } from "../parts/page.tsx";
 import { getJson, Loaded, useRequest, type Progress, type RunEvent } from "./api.tsx";
+import { useRunEvents } from "./events.ts";
 
-/** Points of a sparkline: about a minute. */
+/** Points of a sparkline: about half a minute. */
 const SPARKLINE_POINTS = 60;
+const [SPARKLINE_WIDTH, SPARKLINE_HEIGHT] = [160, 36];
 
-/** Receives the progress of the run until it ends. */
-function useRunEvents(run: string): RunEvent | null {
-  const [event, setEvent] = useState<RunEvent | null>(null);
-  useEffect(() => {
-    const source = new EventSource(`/api/runs/${encodeURIComponent(run)}/events`);
-    source.addEventListener("progress", (message) => {
-      const event = JSON.parse((message as MessageEvent<string>).data) as RunEvent;
-      setEvent(event);
-      if (!event.running) source.close();
-    });
-    return () => source.close();
-  }, [run]);
-  return event;
-}
-
-function Sparkline(props: { values: number[]; label: string; text: string }) {
+/** A line with a gap wherever there is no value. */
+function Sparkline(props: { values: (number | null)[]; label: string; dimension: Dimension }) {
   const { values } = props;
-  const most = Math.max(...values, 1e-9);
-  const points = values.map((value, index) => `${(index / Math.max(1, SPARKLINE_POINTS - 1)) * 160},${36 - (value / most) * 32}`).join(" ");
+  if (values.every((value) => value === null)) return null;
+  const last = values.at(-1) ?? null;
+  const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
+  const lines: string[][] = [[]];
+  values.forEach((value, index) => {
+    if (value === null) lines.push([]);
+    else lines.at(-1)!.push(`${(index / (SPARKLINE_POINTS - 1)) * SPARKLINE_WIDTH},${SPARKLINE_HEIGHT - (value / most) * 32}`);
+  });
   return (
     <div class="spark">
       <span class="quiet">{props.label}</span>
-      <b>{props.text}</b>
-      <svg viewBox="0 0 160 38" width="160" height="38" aria-hidden="true">
-        <polyline points={points} fill="none" stroke="currentColor" stroke-width="2" />
+      <b>{last === null ? "–" : humanize(last, props.dimension)}</b>
+      <svg viewBox="0 0 160 38" width={SPARKLINE_WIDTH} height="38" aria-hidden="true">
+        {lines
+          .filter((points) => points.length > 0)
+          .map((points) => (
+            <polyline key={points[0]} points={points.join(" ")} fill="none" stroke="currentColor" stroke-width="2" />
+          ))}
       </svg>
     </div>
   );
@@ -65,16 +63,34 @@ function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress |
   );
 }
 
-function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<string, TestbedHost> }) {
-  const { progress, trials } = props.event;
-  const [history, setHistory] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
+interface LoadHistory {
+  /** The load that the values belong to. */
+  load: string;
+  throughput: (number | null)[];
+  p99: (number | null)[];
+}
+
+/** The last values of the current load; the next one starts anew. */
+function useHistory(progress: Progress | null): LoadHistory {
+  const [history, setHistory] = useState<LoadHistory>({ load: "", throughput: [], p99: [] });
   const last = useRef("");
   useEffect(() => {
     if (!progress || progress.at === last.current) return;
     last.current = progress.at;
-    const add = (values: number[], value: number | null) => (value === null ? values : [...values, value].slice(-SPARKLINE_POINTS));
-    setHistory({ throughput: add(history.throughput, progress.throughput_per_s), p99: add(history.p99, progress.response_time_ns_p99) });
+    const { service, contract, workload, throughput_per_s, response_time_ns_p99 } = progress;
+    const load = [service?.service, service?.variant, contract, workload].join("/");
+    setHistory((before) => {
+      const kept = before.load === load ? before : { throughput: [], p99: [] };
+      const add = (values: (number | null)[], value: number | null) => [...values, value].slice(-SPARKLINE_POINTS);
+      return { load, throughput: add(kept.throughput, throughput_per_s), p99: add(kept.p99, response_time_ns_p99) };
+    });
   }, [progress]);
+  return history;
+}
+
+function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<string, TestbedHost> }) {
+  const { progress, trials } = props.event;
+  const history = useHistory(progress);
   const now = progress?.service ? `${progress.service.service}/${progress.service.variant}` : null;
   const step = words(progress?.step ?? progress?.phase ?? "");
   // A workload often has the name of its contract.
@@ -91,8 +107,8 @@ function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<s
         <progress max={props.planned} value={trials} aria-label="Ended trials" />
         <p class="quiet">{position || "between two trials"}</p>
       </div>
-      {progress?.throughput_per_s != null && <Sparkline values={history.throughput} label="Throughput" text={humanize(progress.throughput_per_s, "rate")} />}
-      {progress?.response_time_ns_p99 != null && <Sparkline values={history.p99} label="p99" text={humanize(progress.response_time_ns_p99, "time")} />}
+      <Sparkline values={history.throughput} label="Throughput" dimension="rate" />
+      <Sparkline values={history.p99} label="p99" dimension="time" />
       {Object.keys(props.hosts).length > 0 && <Hosts hosts={props.hosts} progress={progress} />}
     </section>
   );
@@ -100,7 +116,7 @@ function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<s
 
 export function LiveRun(props: { run: string }) {
   const { run } = props;
-  const event = useRunEvents(run);
+  const { event, lost } = useRunEvents(run);
   // A trial that has ended, and the end of the run, change the report.
   const key = event ? `${event.sequence} ${event.running}` : "";
   const request = useRequest(() => getJson<Report>(`/api/runs/${encodeURIComponent(run)}`), `${run} ${key}`);
@@ -108,6 +124,11 @@ export function LiveRun(props: { run: string }) {
     <Loaded request={request}>
       {(report) => (
         <>
+          {lost !== null && (
+            <p role="alert" class="stale">
+              The connection to the server is lost since {formatTime(new Date(lost).toISOString())}: what follows may be out of date. Trying again …
+            </p>
+          )}
           {event?.running && <CurrentState event={event} planned={report.planned_trials} hosts={report.environment.hosts ?? {}} />}
           <ReportPage report={report} />
         </>

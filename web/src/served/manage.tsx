@@ -9,7 +9,7 @@ import { send, type ListedRun } from "./api.tsx";
 const MAX_LABEL_LENGTH = 80;
 
 /** Sends a change to the server, and holds the reason if it refuses. */
-function useChange(request: () => Promise<void>, done: () => void) {
+export function useChange(request: () => Promise<void>, done: () => void) {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const act = async () => {
@@ -17,6 +17,7 @@ function useChange(request: () => Promise<void>, done: () => void) {
     setRefusal(null);
     try {
       await request();
+      setBusy(false);
       done();
     } catch (error) {
       setRefusal((error as Error).message);

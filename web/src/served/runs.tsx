@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { formatTime, nonBreaking, plural } from "../format.ts";
-import { getJson, Loaded, runPath, servicePath, useRequest, type ListedRun, type Permissions, type RunAnswer, type ServiceKey } from "./api.tsx";
+import { getJson, Loaded, readLines, runPath, servicePath, useRequest, type ListedRun, type Permissions, type RunAnswer, type ServiceKey } from "./api.tsx";
+import { useParams } from "../view.ts";
 import { Prose, TableHead } from "../parts/elements.tsx";
 import { Manage } from "./manage.tsx";
 
@@ -11,40 +12,46 @@ function stateOf(run: ListedRun): string {
   return run.ended_at === null ? "unfinished" : "ended";
 }
 
-/** The result of each run, requested one after the other: computing it takes the server a while. */
+/** Pause between two looks at the list, ms. */
+const REFRESH_MS = 5000;
+
+/** The result of each run: one request, whose lines arrive as the server computes them. */
 function useFindings(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
   const [findings, setFindings] = useState<ReadonlyMap<string, RunAnswer>>(new Map());
+  const state = runs.map((run) => `${run.id} ${run.trials} ${run.ended_at}`).join("\n");
   useEffect(() => {
-    let current = true;
-    void (async () => {
-      for (const run of runs) {
-        const answer = await getJson<RunAnswer>(`/api/runs/${encodeURIComponent(run.id)}/answer`).catch(() => null);
-        if (!current) return;
-        if (answer?.answer) setFindings((before) => new Map(before).set(run.id, answer));
-      }
-    })();
-    return () => {
-      current = false;
-    };
-  }, [runs]);
+    const abort = new AbortController();
+    const take = (answers: RunAnswer[]) =>
+      setFindings((before) => new Map([...before, ...answers.filter(({ answer }) => answer !== null).map((answer): [string, RunAnswer] => [answer.run, answer])]));
+    // Without them the list is shorter, but complete.
+    readLines<RunAnswer>("/api/answers", abort.signal, take).catch(() => undefined);
+    return () => abort.abort();
+  }, [state]);
   return findings;
 }
 
 function RunTable(props: { runs: ListedRun[]; permissions: Permissions; changed: () => void }) {
   const findings = useFindings(props.runs);
-  const [text, setText] = useState("");
+  const [params, change] = useParams();
+  const text = params.get("find") ?? "";
   const query = text.toLowerCase().trim();
   const shown = props.runs.filter((run) => [run.id, run.label, run.suite, run.compared, findings.get(run.id)?.answer].join(" ").toLowerCase().includes(query));
-  const [selection, setSelection] = useState<string[]>([]);
+  const selection = params.getAll("mark");
+  const find = (text: string) => change((next) => (text ? next.set("find", text) : next.delete("find")));
   // Only the last two marks count: a third replaces the first.
-  const toggle = (id: string) => setSelection(selection.includes(id) ? selection.filter((other) => other !== id) : [...selection, id].slice(-2));
+  const toggle = (id: string) =>
+    change((next) => {
+      const marked = next.getAll("mark");
+      next.delete("mark");
+      for (const one of marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2)) next.append("mark", one);
+    });
   const [a, b] = props.runs.filter((run) => selection.includes(run.id)).map((run) => run.id).reverse();
   return (
     <>
       <div class="filters" role="search" aria-label="Filter the runs">
         <label class="field">
           <span>Find</span>
-          <input type="search" placeholder="label, suite …" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <input type="search" placeholder="label, suite …" value={text} onInput={(event) => find(event.currentTarget.value)} />
         </label>
         <p class="quiet" role="status">
           {shown.length === props.runs.length ? plural(shown.length, "run") : `${shown.length} of ${plural(props.runs.length, "run")}`}
@@ -121,15 +128,22 @@ function ServiceList(props: { services: ServiceKey[] }) {
 
 export function Runs() {
   const [changes, setChanges] = useState(0);
-  const request = useRequest(() => Promise.all([getJson<ListedRun[]>("/api/runs"), getJson<ServiceKey[]>("/api/services"), getJson<Permissions>("/api/rights")]), changes);
+  const request = useRequest(() => getJson<ListedRun[]>("/api/runs"), changes, REFRESH_MS);
+  const known = request.state === "loaded" ? request.value.length : 0;
+  const others = useRequest(() => Promise.all([getJson<ServiceKey[]>("/api/services"), getJson<Permissions>("/api/rights")]), known);
+  const [services, permissions] = others.state === "loaded" ? others.value : [[], { change: false }];
   return (
     <Loaded request={request}>
-      {([runs, services, permissions]) => (
+      {(runs) => (
         <>
           <h1>Runs</h1>
-          {runs.length === 0 ? <p>
+          {runs.length === 0 ? (
+            <p>
               The store is empty: <code>prony run</code> fills it.
-            </p> : <RunTable runs={runs} permissions={permissions} changed={() => setChanges((before) => before + 1)} />}
+            </p>
+          ) : (
+            <RunTable runs={runs} permissions={permissions} changed={() => setChanges((before) => before + 1)} />
+          )}
           {services.length > 0 && <ServiceList services={services} />}
         </>
       )}

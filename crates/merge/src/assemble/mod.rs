@@ -10,9 +10,9 @@ use crate::part::{AddressPart, LowestThreadValue, Part, ThreadPart};
 use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol, Proxy};
 use prony_records::{
-    Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
-    Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA,
-    UnexpectedReply, UserCounts, Warning, WarningKind, count,
+    Address, CommonStart, Connections, Coverage, DecodedBodies, Distribution, Generator, Histogram,
+    IntervalPart, Log, Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses,
+    SCHEMA, UnexpectedReply, UserCounts, Warning, WarningKind, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -70,6 +70,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         generator: generator(part, &evidence),
         stages: stages::stages(job, part, duration_s),
         intervals: part.intervals.values().map(IntervalPart::interval).collect(),
+        distributions: distributions(part),
         histogram: times.response.valid.encode(),
         open_histogram: encoded(times.response.open.as_ref()),
         occupancy: evidence.occupancy,
@@ -87,6 +88,14 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
     let failure = recording.failure(evidence.connect_error.as_deref());
     recording.warnings.splice(0..0, failure);
     recording
+}
+
+fn distributions(part: &Part) -> Vec<Distribution> {
+    let of = |interval: &IntervalPart| {
+        let length_s = interval.end_ns.saturating_sub(interval.begin_ns) as f64 / 1e9;
+        Distribution::of(interval.begin_ns as f64 / 1e9, length_s, &interval.times)
+    };
+    Distribution::over_time(part.intervals.values().map(of).collect())
 }
 
 fn warnings(job: &Job, part: &Part, evidence: &WarningInputs, start: Option<CommonStart>) -> Vec<Warning> {

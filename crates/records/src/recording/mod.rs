@@ -3,6 +3,7 @@
 mod buckets;
 mod compact;
 mod connections;
+mod distribution;
 mod histogram;
 mod llm;
 mod outcome;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use compact::{CompactHistogram, CompactSum};
 pub use connections::{Address, Handshakes, Network, Occupancy};
+pub use distribution::Distribution;
 pub use histogram::{Histogram, HistogramError};
 pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
 pub use outcome::{Answers, Outcome, Outcomes};
@@ -111,6 +113,9 @@ pub struct Recording {
     pub stages: Vec<StageRecording>,
     /// Time series of the measurement.
     pub intervals: Vec<Interval>,
+    /// The response times of at most 60 parts of the measurement, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
     /// Response times of valid replies (of complete replies in a record that covers survivors only): `HdrHistogram` V2,
     /// compressed, base64.
     pub histogram: String,

@@ -6,6 +6,7 @@
 
 mod columns;
 mod csv;
+mod hdr;
 mod html;
 mod junit;
 mod levels;
@@ -15,6 +16,7 @@ mod prometheus;
 mod svg;
 mod terminal;
 
+pub use hdr::{interval_log, percentile_tables};
 pub(crate) use html::{drawn, page_of};
 pub use html::{page, page_data, served_page};
 pub use junit::junit;

@@ -4,8 +4,8 @@ use super::backing_service::{BackingPoint, backing_services};
 use super::curves;
 use crate::ReportError;
 use prony_records::{
-    AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
-    ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
+    AfterLoad, Classification, CommonStart, Distribution, Histogram, Interval, Measurement, Messages,
+    Outcomes, Quantile, ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::{Deserialize, Serialize};
@@ -139,6 +139,9 @@ pub struct Series {
     pub intervals: Vec<SeriesInterval>,
     /// Resource use of the service.
     pub resources: Vec<SeriesResource>,
+    /// Response times of parts of the measurement, for a heat map; empty if they were not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
 }
 
 /// Results of the generator in an interval of a trial.
@@ -151,6 +154,9 @@ pub struct SeriesInterval {
     /// Messages of streams per second, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages_per_s: Option<f64>,
+    /// Failed requests per second, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors_per_s: Option<f64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
 }
@@ -352,6 +358,7 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
         classification: steadiness.map(|steadiness| steadiness.classification),
         intervals,
         resources: thinned(&samples),
+        distributions: measured.recording.distributions.clone(),
     }
 }
 
@@ -361,6 +368,7 @@ fn series_interval(interval: &Interval, offset: f64) -> SeriesInterval {
         at_s: rounded(interval.start_s + offset, 100.0),
         throughput_per_s: per_s(interval.completed),
         messages_per_s: interval.messages.map(per_s),
+        errors_per_s: (interval.errors > 0).then(|| per_s(interval.errors)),
         response_time_ns_p99: interval.response_time_ns_p99,
     }
 }

@@ -1,10 +1,10 @@
 //! A made-up run, always the same: four services, one of which fails its check and one of which has a hostile name.
 
 use prony_records::{
-    BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Coverage, Cpu, Environment, Exclusion,
-    Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
-    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, StartUp, Steadiness,
-    TrialRecord, TrialStage, Warning, WarningKind,
+    BytesMoved, CaseFailure, CheckMatrix, Classification, CompactHistogram, Connections, Coverage, Cpu,
+    Distribution, Environment, Exclusion, Fault, Finding, Generator, Histogram, Interval, Measurement,
+    OperationRecording, Outcomes, Recording, Requests, ResourceSample, Resources, RunRecord, SCHEMA,
+    ServiceCheck, ServiceId, StartUp, Steadiness, TrialRecord, TrialStage, Warning, WarningKind,
 };
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};
@@ -396,6 +396,9 @@ fn recording(made: &SampleService, load: &Value, throughput: f64, wobble: f64) -
         generator: generator(),
         intervals: (0..SECONDS as u32)
             .map(|second| interval(second, throughput))
+            .collect(),
+        distributions: (0..SECONDS as u32)
+            .map(|second| Distribution::of(f64::from(second), 1.0, &CompactHistogram::of(&histogram)))
             .collect(),
         histogram: histogram.encode(),
         warnings: warnings_of(made),

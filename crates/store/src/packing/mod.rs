@@ -22,7 +22,7 @@ const LEVEL: i32 = 15;
 /// What an export adds to a record on a line, at most, bytes.
 const ENVELOPE: usize = 64;
 /// Keys of tables that only charts need.
-const SERIES: [&str; 3] = ["intervals", "samples", "warm_up_samples"];
+const SERIES: [&str; 4] = ["intervals", "distributions", "samples", "warm_up_samples"];
 /// Key of a histogram in text form.
 const HISTOGRAM: &str = "histogram";
 

@@ -7,7 +7,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, ReportContext};
 use anyhow::{Context as _, anyhow};
-use prony_report::{Format, Report, junit, render};
+use prony_report::{Format, Report, interval_log, junit, percentile_tables, render};
 use std::path::{Path, PathBuf};
 
 /// Export a run as text, HTML, Markdown, CSV or JSON
@@ -61,8 +61,12 @@ enum ReportFormat {
     Otlp,
     /// The contract checks as `JUnit` XML
     Junit,
-    /// A folder with all of these
+    /// A folder with all of the above
     All,
+    /// `HdrHistogram`'s percentiles, one file per service
+    Hgrm,
+    /// `HdrHistogram`'s interval log, one line per trial
+    Hlog,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -88,11 +92,44 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         ReportFormat::Json => render(&report, Format::Json, reporting::look())?,
         ReportFormat::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
         ReportFormat::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
+        ReportFormat::Hgrm => return percentiles(args, &report),
+        ReportFormat::Hlog => log_of(wanted, &args.store)?,
     };
-    match &args.out {
-        None => print(text.trim_end())?,
-        Some(out) => reporting::write(&reporting::file(out, form.file()), &text)?,
+    args.write(form, &text)
+}
+
+/// The log of the trials of a run.
+fn log_of(wanted: &str, store: &StoreArgs) -> anyhow::Result<String> {
+    if Path::new(wanted).is_file() {
+        return Err(bad_input(anyhow!(
+            "{wanted} is an exported report, which has no distributions of single trials → Name a run of the store, or use --format hgrm."
+        )));
     }
+    let store = store.open_existing()?;
+    let run = store.find_run(wanted).map_err(usage)?;
+    Ok(interval_log(&store.trials(&run)?)?)
+}
+
+/// Prints the percentiles of the only service, or writes a file per service.
+fn percentiles(args: &Args, report: &Report) -> anyhow::Result<Exit> {
+    let tables = percentile_tables(report)?;
+    if let [(_, only)] = tables.as_slice() {
+        return args.write(ReportFormat::Hgrm, only);
+    }
+    if tables.is_empty() {
+        return Err(bad_input(anyhow!(
+            "no trial of the run {} has a valid reply, so there are no percentiles",
+            report.run
+        )));
+    }
+    let folder = match &args.out {
+        Some(out) => reporting::folder(out)?.to_owned(),
+        None => reporting::reports_folder(Checkout::find().ok().as_ref(), &report.run)?.join("percentiles"),
+    };
+    for (name, text) in &tables {
+        reporting::write(&folder.join(format!("{name}.hgrm")), text)?;
+    }
+    print(&shown(&folder))?;
     Ok(Exit::Fine)
 }
 
@@ -117,6 +154,15 @@ impl Args {
             self.format
         }
     }
+
+    /// Prints the text, or writes it into the file that `--out` names.
+    fn write(&self, form: ReportFormat, text: &str) -> anyhow::Result<Exit> {
+        match &self.out {
+            None => print(text.trim_end())?,
+            Some(out) => reporting::write(&reporting::file(out, form.file()), text)?,
+        }
+        Ok(Exit::Fine)
+    }
 }
 
 impl ReportFormat {
@@ -133,6 +179,8 @@ impl ReportFormat {
             Self::Junit => "checks.junit.xml",
             Self::Svg => "charts",
             Self::All => "",
+            Self::Hgrm => "report.hgrm",
+            Self::Hlog => "report.hlog",
         }
     }
 }

@@ -1,18 +1,21 @@
 //! The JSON API of the page, computed from the store for every request.
 
 use super::State as Shared;
+use super::delivery::{accepts_gzip, gzip, mark_as_gzip, tag};
 use super::run_line;
 use crate::reporting;
 use axum::Json;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{Path, RawPathParams, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use prony_records::ServiceId;
 use prony_report::page_data;
+use prony_statistics::{Calibration, machine_name};
 use prony_store::{RunEntry, Store, StoreError};
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// An error, as a JSON reply.
 pub(super) struct Failure(anyhow::Error);
@@ -30,7 +33,7 @@ impl IntoResponse for Failure {
                 StatusCode::NOT_FOUND
             }
             Some(StoreError::RunBusy { .. }) => StatusCode::CONFLICT,
-            Some(StoreError::Label { .. }) => StatusCode::BAD_REQUEST,
+            Some(StoreError::Label { .. } | StoreError::Note { .. }) => StatusCode::BAD_REQUEST,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         (
@@ -51,8 +54,25 @@ pub(super) async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(ask).await??)
 }
 
-pub(super) async fn page() -> Html<&'static str> {
-    Html(prony_report::served_page())
+/// The page, which is the same for every address. An address that is not text has none.
+pub(super) async fn page(
+    parameters: Result<RawPathParams, RawPathParamsRejection>,
+    headers: HeaderMap,
+) -> Response {
+    static COMPRESSED: LazyLock<Vec<u8>> = LazyLock::new(|| gzip(prony_report::served_page().as_bytes()));
+    static TAG: LazyLock<HeaderValue> = LazyLock::new(|| tag(&[prony_report::served_page().as_bytes()]));
+    if let Err(rejection @ RawPathParamsRejection::InvalidUtf8InPathParam(_)) = parameters {
+        return rejection.into_response();
+    }
+    let mut response = if accepts_gzip(&headers) {
+        let mut response = Html(COMPRESSED.as_slice()).into_response();
+        mark_as_gzip(response.headers_mut());
+        response
+    } else {
+        Html(prony_report::served_page()).into_response()
+    };
+    response.headers_mut().insert(header::ETAG, TAG.clone());
+    response
 }
 
 /// A run in the list of runs.
@@ -87,14 +107,47 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
 pub(super) async fn run(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
-) -> Result<Json<Value>, Failure> {
-    let report = blocking(&state, move |store, state| {
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let known = headers.get(header::IF_NONE_MATCH).cloned();
+    let found = blocking(&state, move |store, state| {
         let run = store.find_run(&run)?;
+        let tag = run_tag(store, &run)?;
+        // The report takes much longer than its tag.
+        if tag.is_some() && tag == known {
+            return Ok((Value::Null, tag));
+        }
         let mut data = page_data(&reporting::report(store, &run, &state.context)?)?;
         data["label"] = store.label(&run)?.into();
-        Ok(data)
+        Ok((data, tag))
     });
-    Ok(Json(report.await?))
+    let (report, tag) = found.await?;
+    let mut response = Json(report).into_response();
+    if let Some(tag) = tag {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// A tag of the report of an ended run, which changes with everything that the report depends on.
+fn run_tag(store: &Store, run: &str) -> anyhow::Result<Option<HeaderValue>> {
+    let record = store.run(run)?;
+    let Some(ended_at) = &record.ended_at else {
+        return Ok(None);
+    };
+    let (sequence, trials) = store.trial_count(run)?;
+    let calibrated = store.calibration::<Calibration>(&machine_name(&record.environment))?;
+    Ok(Some(tag(&[
+        prony_report::served_page().as_bytes(),
+        run.as_bytes(),
+        ended_at.as_bytes(),
+        format!("{sequence} {trials} {}", record.planned_trials).as_bytes(),
+        store.label(run)?.unwrap_or_default().as_bytes(),
+        calibrated
+            .map(|stored| stored.calibrated_at)
+            .unwrap_or_default()
+            .as_bytes(),
+    ])))
 }
 
 /// A service that has a history in the store.

@@ -1,4 +1,4 @@
-//! The two changes that a page may make: it may label a run, and delete it from the store.
+//! The changes that a page may make: it may label a run, delete it from the store, and accept a change in a history.
 //!
 //! Only pages of this server and programs that know the token may do so, and only if it listens on loopback: `guard` ensures this. Here a run must be named in
 //! full, never by a part of its name.
@@ -7,9 +7,10 @@ use super::State as Shared;
 use super::api::{Failure, blocking};
 use crate::reporting;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use prony_store::StoreError;
+use prony_records::ServiceId;
+use prony_store::{AcceptedChange, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,4 +64,34 @@ pub(super) async fn remove(
 
 fn forget<T>(kept: &Mutex<BTreeMap<String, T>>, run: &str) {
     kept.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+}
+
+/// The service whose accepted changes are requested.
+#[derive(Debug, Deserialize)]
+pub(super) struct ChangeQuery {
+    service: String,
+    variant: String,
+    contract: String,
+}
+
+pub(super) async fn accepted(
+    State(state): State<Arc<Shared>>,
+    Query(query): Query<ChangeQuery>,
+) -> Result<Json<Vec<AcceptedChange>>, Failure> {
+    let all = blocking(&state, move |store, _| {
+        let service = ServiceId {
+            service: query.service,
+            variant: query.variant,
+        };
+        Ok(store.accepted_changes(&service, &query.contract)?)
+    });
+    Ok(Json(all.await?))
+}
+
+pub(super) async fn accept(
+    State(state): State<Arc<Shared>>,
+    Json(change): Json<AcceptedChange>,
+) -> Result<StatusCode, Failure> {
+    blocking(&state, move |store, _| Ok(store.accept_change(&change)?)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -1,5 +1,6 @@
 //! The headers of every reply, and access control: who may ask, and from where.
 
+use super::delivery::escaped;
 use super::hosts::{self, AllowedHosts};
 use super::token::Token;
 use axum::extract::{Request, State};
@@ -153,10 +154,7 @@ impl Guard {
     /// Gives the browser its cookie, and leads on to the page without the token in its address. A redirect would not do: a browser
     /// that followed a link of another site sends no strict cookie after it.
     fn entrance(&self, host: &str, page: &str) -> Response {
-        let page = page
-            .replace('&', "&amp;")
-            .replace('"', "&quot;")
-            .replace('<', "&lt;");
+        let page = escaped(page);
         let body = format!(
             "<!doctype html><title>prony</title><meta http-equiv=\"refresh\" content=\"0; url={page}\"><a href=\"{page}\">prony</a>\n"
         );

@@ -14,11 +14,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The metrics in a history.
-const FOLLOWED: [Metric; 4] = [
+const FOLLOWED: [Metric; 9] = [
     Metric::GoodputPerS,
     Metric::ResponseTimeNsP99,
     Metric::CpuNsPerRequest,
     Metric::MemoryBytesPeak,
+    Metric::ThroughputPerS,
+    Metric::ResponseTimeNsP50,
+    Metric::ResponseTimeNsP95,
+    Metric::ResponseTimeNsP99_9,
+    Metric::StartMs,
 ];
 
 /// Confidence at which a level counts as changed.

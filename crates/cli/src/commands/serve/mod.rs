@@ -4,8 +4,10 @@
 //! ever sent as HTML: data is sent as JSON, with a policy that lets the page run only its own script. Every request must prove that
 //! it comes from someone who knows the token: see `guard`.
 
+mod answers;
 mod api;
 mod compare;
+mod delivery;
 mod edit;
 mod guard;
 mod history;
@@ -124,6 +126,8 @@ fn routes(state: Arc<State>, guard: Guard) -> Router {
         .iter()
         .fold(Router::new(), |router, path| router.route(path, get(api::page)));
     router
+        .route("/api/answers", get(answers::answers))
+        .route("/api/changes", get(edit::accepted).post(edit::accept))
         .route("/api/runs", get(api::runs))
         .route("/api/runs/{run}", get(api::run).delete(edit::remove))
         .route("/api/runs/{run}/label", put(edit::label))
@@ -138,5 +142,6 @@ fn routes(state: Arc<State>, guard: Guard) -> Router {
             Arc::new(guard),
             guard::guard,
         ))
+        .layer(axum::middleware::from_fn(delivery::deliver))
         .with_state(state)
 }

@@ -17,30 +17,31 @@ const DUET: &str = "duet";
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct RunSummary {
     /// One sentence; `None` if no trial has ended.
-    answer: Option<String>,
+    pub(super) answer: Option<String>,
     /// Number of further rankings of the run.
-    more: usize,
+    pub(super) more: usize,
 }
 
 pub(super) async fn answer(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
 ) -> Result<Json<RunSummary>, Failure> {
-    let summary = blocking(&state, move |store, state| cached_summary(store, state, &run));
+    let summary = blocking(&state, move |store, state| {
+        cached_summary(store, state, &store.find_run(&run)?)
+    });
     Ok(Json(summary.await?))
 }
 
 /// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
-fn cached_summary(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
-    let id = store.find_run(wanted)?;
+pub(super) fn cached_summary(store: &Store, state: &Shared, id: &str) -> anyhow::Result<RunSummary> {
     let cache = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = cache().get(&id) {
+    if let Some(known) = cache().get(id) {
         return Ok(known.clone());
     }
-    let run = store.run(&id)?;
+    let run = store.run(id)?;
     let found = summarise(store, state, &run)?;
     if run.ended_at.is_some() {
-        cache().insert(id, found.clone());
+        cache().insert(id.to_owned(), found.clone());
     }
     Ok(found)
 }

@@ -33,6 +33,8 @@ const UNSEEN: [Metric; 9] = [
     Metric::ListeningMs,
     Metric::WarmUpS,
 ];
+/// A page with more rows has no heat maps, which would be most of its size.
+const MOST_WITH_DISTRIBUTIONS: usize = 150;
 /// Significant digits of a number in a table. The page rounds it again, to those that other formats show.
 const DIGITS: i32 = 8;
 /// Significant digits of a number of a single trial.
@@ -53,6 +55,11 @@ pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pa
     data["plan"] = Value::Null;
     data["metrics"] = serde_json::to_value(MetricTable).unwrap_or_default();
     renew_warnings(&mut data);
+    let all_rows = data["groups"].as_array().into_iter().flatten();
+    let all_rows: usize = all_rows
+        .filter_map(|group| group["services"].as_array())
+        .map(Vec::len)
+        .sum();
     let groups = data["groups"].as_array_mut().into_iter().flatten();
     for (group, of_group) in groups.zip(all_pairs) {
         group["pairs"] = pairs::packed(of_group);
@@ -61,7 +68,7 @@ pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pa
         for row in rows {
             renew_warnings(row);
             let Some(row) = row.as_object_mut() else { continue };
-            trim(row);
+            trim(row, all_rows <= MOST_WITH_DISTRIBUTIONS);
         }
     }
     shorten(&mut data);
@@ -78,7 +85,7 @@ fn renew_warnings(holder: &mut Value) {
     }
 }
 
-fn trim(row: &mut Map<String, Value>) {
+fn trim(row: &mut Map<String, Value>, with_distributions: bool) {
     for key in LEFT_OUT {
         row.remove(key);
     }
@@ -99,6 +106,10 @@ fn trim(row: &mut Map<String, Value>) {
     let Some(details) = row.get_mut("details").and_then(Value::as_object_mut) else {
         return;
     };
+    let series = details.get_mut("series").and_then(Value::as_object_mut);
+    if let Some(series) = series.filter(|_| !with_distributions) {
+        series.remove("distributions");
+    }
     let points = details.get_mut("points").and_then(Value::as_array_mut);
     for point in points.into_iter().flatten().filter_map(Value::as_object_mut) {
         for metric in UNSEEN {
