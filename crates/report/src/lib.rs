@@ -17,7 +17,7 @@ mod site;
 
 pub use error::ReportError;
 pub use formats::{
-    Format, RunProgress, TerminalStyle, charts, exposition, junit, page, page_data, progress, render,
+    CheckRun, Format, RunProgress, TerminalStyle, charts, exposition, junit, page, page_data, progress, render,
     served_page, standings,
 };
 pub use input::{Input, PublishedFigure, References};

@@ -1,20 +1,51 @@
 //! `JUnit` XML of contract checks: a suite per service and contract, a test case per case of the contract.
 
 use super::escaped;
+use crate::Report;
 use prony_records::{CheckMatrix, ServiceCheck};
 use std::collections::BTreeSet;
 
+/// Where and when checks were made.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckRun<'a> {
+    /// The run that they belong to.
+    pub run: Option<&'a str>,
+    /// RFC 3339, UTC.
+    pub started_at: &'a str,
+    /// Name of the host.
+    pub host: &'a str,
+}
+
+impl<'a> CheckRun<'a> {
+    /// That of a report. A run records the name of its host only in a testbed; the format requires one.
+    pub fn of(report: &'a Report) -> Self {
+        let mut hosts = report.environment.hosts.keys();
+        Self {
+            run: Some(&report.run),
+            started_at: &report.started_at,
+            host: hosts.next().map_or("localhost", String::as_str),
+        }
+    }
+}
+
 /// A check matrix as `JUnit` XML.
-pub fn junit(matrix: &CheckMatrix) -> String {
-    let mut out =
-        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"prony check\">\n");
+pub fn junit(matrix: &CheckMatrix, run: CheckRun<'_>) -> String {
+    let took = matrix.services.iter().filter_map(|check| check.took_ms).sum();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"prony check\" time=\"{}\">\n",
+        seconds(took)
+    );
     for check in &matrix.services {
-        out += &suite(check);
+        out += &suite(check, run);
     }
     out + "</testsuites>\n"
 }
 
-fn suite(check: &ServiceCheck) -> String {
+fn seconds(ms: u64) -> String {
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
+fn suite(check: &ServiceCheck, run: CheckRun<'_>) -> String {
     let mut name = format!("{}/{} {}", check.service, check.variant, check.contract);
     if let Some(protocol) = check.protocol.as_ref().filter(|protocol| *protocol != "http") {
         name += &format!(" ({protocol})");
@@ -37,27 +68,23 @@ fn suite(check: &ServiceCheck) -> String {
         .count();
     let skipped = usize::from(check.unavailable.is_some());
     let mut out = format!(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\">\n",
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{}\" \
+         timestamp=\"{}\" hostname=\"{}\">\n",
         escaped(&name),
-        cases.len()
+        cases.len(),
+        seconds(check.took_ms.unwrap_or_default()),
+        // The format has no time zone.
+        escaped(run.started_at.trim_end_matches('Z')),
+        escaped(run.host)
     );
-    for case in cases {
+    if let Some(run) = run.run {
         out += &format!(
-            "    <testcase classname=\"{}\" name=\"{}\">",
-            escaped(&name),
-            escaped(case)
+            "    <properties><property name=\"prony.run\" value=\"{}\"/></properties>\n",
+            escaped(run)
         );
-        if let Some(reason) = &check.unavailable {
-            out += &format!("<skipped message=\"{}\"/>", escaped(reason));
-        }
-        for failure in check.failures.iter().filter(|failure| failure.case == case) {
-            out += &format!(
-                "<failure message=\"expected {}\">got {}</failure>",
-                escaped(&failure.expected),
-                escaped(&failure.got)
-            );
-        }
-        out += "</testcase>\n";
+    }
+    for case in cases {
+        out += &test_case(check, &name, case);
     }
     if !check.warnings.is_empty() {
         out += &format!(
@@ -66,4 +93,24 @@ fn suite(check: &ServiceCheck) -> String {
         );
     }
     out + "  </testsuite>\n"
+}
+
+/// Only the whole check is timed, so a case has no time.
+fn test_case(check: &ServiceCheck, suite: &str, case: &str) -> String {
+    let mut out = format!(
+        "    <testcase classname=\"{}\" name=\"{}\">",
+        escaped(suite),
+        escaped(case)
+    );
+    if let Some(reason) = &check.unavailable {
+        out += &format!("<skipped message=\"{}\"/>", escaped(reason));
+    }
+    for failure in check.failures.iter().filter(|failure| failure.case == case) {
+        out += &format!(
+            "<failure message=\"expected {}\">got {}</failure>",
+            escaped(&failure.expected),
+            escaped(&failure.got)
+        );
+    }
+    out + "</testcase>\n"
 }

@@ -6,6 +6,7 @@
 
 mod columns;
 mod csv;
+mod exported;
 mod html;
 mod junit;
 mod levels;
@@ -17,7 +18,7 @@ mod terminal;
 
 pub(crate) use html::{drawn, page_of};
 pub use html::{page, page_data, served_page};
-pub use junit::junit;
+pub use junit::{CheckRun, junit};
 pub use prometheus::{RunProgress, exposition, progress};
 pub use svg::charts;
 pub use terminal::{TerminalStyle, standings};
@@ -31,8 +32,10 @@ use prony_statistics::Metric;
 pub enum Format {
     /// Aligned text.
     Terminal,
-    /// Markdown for a README or a pull request.
+    /// Markdown for a README.
     Markdown,
+    /// Short Markdown for a comment on a pull request, with this many services of each ranking.
+    GithubMarkdown(usize),
     /// A line per service × metric.
     Csv,
     /// The JSON object.
@@ -52,6 +55,7 @@ pub fn render(report: &Report, format: Format, look: TerminalStyle) -> Result<St
     match format {
         Format::Terminal => Ok(terminal::render(report, look)),
         Format::Markdown => Ok(markdown::render(report)),
+        Format::GithubMarkdown(top) => Ok(markdown::short(report, top)),
         Format::Csv => csv::render(report),
         Format::Json => serde_json::to_string_pretty(report)
             .map(|text| text + "\n")
