@@ -5,26 +5,43 @@
 mod collector;
 
 use collector::{Collector, Value, gone, last, texts};
-use prony_load::Protocol;
-use prony_load::Workload;
+use prony_load::events::{Chat, Events};
+use prony_load::{Body, Expectation, Operation, Order, Protocol, Request, Step, Template, Workload};
 use prony_records::{CompactHistogram, Histogram, Interval, Outcomes, Phase};
 use prony_telemetry::{Exporter, IntervalCounts, Labels, Variables};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The labels of a load on `GET /`.
+/// The labels of a load with one operation.
 fn labels(protocol: Protocol) -> Labels {
-    let workload: Workload = serde_json::from_value(json!({
-        "name": "hello",
-        "operations": [{
-            "name": "hello",
-            "request": { "method": "GET", "path": "/shop.Cart/Add", "headers": [], "body": "none" },
-            "expect": { "status": [200] },
-        }],
-        "order": { "kind": "mix", "steps": [{ "operation": 0, "weight": 1 }] },
-    }))
-    .expect("a workload");
+    let path = Template::literal("/shop.Cart/Add");
+    labels_of(protocol, path, Body::None, None)
+}
+
+fn labels_of(protocol: Protocol, path: Template, body: Body, events: Option<Events>) -> Labels {
+    let operation = Operation {
+        name: "add".to_owned(),
+        request: Request {
+            method: "GET".to_owned(),
+            path,
+            headers: Vec::new(),
+            body,
+        },
+        expect: Expectation {
+            status: vec![200],
+            events,
+            ..Expectation::default()
+        },
+    };
+    let workload = Workload {
+        name: "add".to_owned(),
+        parameters: Vec::new(),
+        operations: vec![operation],
+        order: Order::Mix(vec![Step {
+            operation: 0,
+            weight: 1,
+        }]),
+    };
     let mut labels = Labels::of(protocol, &workload);
     labels.set("prony.service", "one/current");
     labels.set("server.port", 8080);
@@ -183,6 +200,30 @@ fn a_protocol_names_the_time() {
     ] {
         value(&posted, name, attributes);
     }
+}
+
+/// Calls of a language model have the conventions of generative AI in addition to those of HTTP.
+#[test]
+fn a_language_model_is_named() {
+    let collector = Collector::new(|_| Some("200 OK"));
+    let exporter = exporter(&collector.url);
+    let body = Body::Bytes(Template::literal(r#"{"model":"small","messages":[]}"#));
+    let events = Events {
+        chat: Some(Chat::default()),
+        ..Events::default()
+    };
+    let path = Template::literal("/v1/chat/completions");
+    tell_of(&exporter, &labels_of(Protocol::Http1, path, body, Some(events)), 10);
+    exporter.finish();
+    let posted = collector.all();
+    let own = [
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.provider.name", "openai"),
+        ("gen_ai.request.model", "small"),
+    ];
+    value(&posted, "gen_ai.client.operation.duration", &own);
+    value(&posted, "http.client.request.duration", &[("http.request.method", "GET")]);
+    assert_eq!(value(&posted, "prony.messages", &[]), Value::Count(0));
 }
 
 #[test]
