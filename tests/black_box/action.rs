@@ -712,7 +712,11 @@ fn there_is_one_comment_of_the_account_of_the_token() {
         let state = github.state();
         assert_eq!(state.comments.len(), 2, "{user:?}: {:?}", state.changes);
         assert_eq!(state.comments[0], quoted);
-        assert!(state.changes[1..].iter().all(|change| change.starts_with("PATCH")));
+        assert!(
+            state.changes[1..]
+                .iter()
+                .all(|change| change.starts_with("PATCH"))
+        );
     }
 }
 
@@ -724,7 +728,11 @@ fn a_long_comment_is_cut_between_rows_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = folder.path().join("told.md");
     let row = format!("| {} |\n", "x".repeat(96));
-    let text = format!("## slower\n\n{}\n<details>\n\n{}\n</details>\n", row.repeat(500), row.repeat(500));
+    let text = format!(
+        "## slower\n\n{}\n<details>\n\n{}\n</details>\n",
+        row.repeat(500),
+        row.repeat(500)
+    );
     std::fs::write(&told, text).expect("written");
     {
         let mut state = github.state();
@@ -735,9 +743,16 @@ fn a_long_comment_is_cut_between_rows_and_says_so() {
     let state = github.state();
     let body = state.comments[0]["body"].as_str().expect("text");
     assert!(body.chars().count() <= 65_000, "{}", body.len());
-    assert!(body.ends_with("the rest is in the summary of the run.*\n"), "{}", &body[body.len() - 200..]);
+    assert!(
+        body.ends_with("the rest is in the summary of the run.*\n"),
+        "{}",
+        &body[body.len() - 200..]
+    );
     assert_eq!(body.matches(row.trim_end()).count(), 500);
-    assert!(!body.contains("<details>"), "a folded part is left out as a whole");
+    assert!(
+        !body.contains("<details>"),
+        "a folded part is left out as a whole"
+    );
 }
 
 /// The result of a newer commit stays.

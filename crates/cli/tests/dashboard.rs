@@ -165,8 +165,13 @@ fn query_of(target: &Value) -> String {
 fn rules() -> Vec<String> {
     let rules: Value = serde_yaml_ng::from_str(&document("prony-rules.yml")).expect("YAML");
     let groups = rules["groups"].as_array().expect("groups");
-    let rules = groups.iter().filter_map(|group| group["rules"].as_array()).flatten();
-    rules.map(|rule| rule["expr"].as_str().expect("a query").to_owned()).collect()
+    let rules = groups
+        .iter()
+        .filter_map(|group| group["rules"].as_array())
+        .flatten();
+    rules
+        .map(|rule| rule["expr"].as_str().expect("a query").to_owned())
+        .collect()
 }
 
 /// The metrics that a query names, and its labels.
@@ -180,7 +185,9 @@ impl QueryNames {
     fn of(query: &str) -> Self {
         let mut found = Self::default();
         let mut rest = query;
-        while let Some(start) = rest.find(|letter: char| letter.is_ascii_alphabetic() || "_{[0123456789".contains(letter)) {
+        while let Some(start) =
+            rest.find(|letter: char| letter.is_ascii_alphabetic() || "_{[0123456789".contains(letter))
+        {
             rest = &rest[start..];
             if let Some(selector) = rest.strip_prefix('{') {
                 let (selector, after) = selector.split_once('}').expect("a selector ends");
@@ -192,14 +199,17 @@ impl QueryNames {
                 rest = rest.split_once(']').expect("a range ends").1;
                 continue;
             }
-            let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '.');
+            let end =
+                rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '.');
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
             rest = after;
             match word {
                 "by" | "on" => {
                     let (list, after) = rest.split_once(')').expect("a list ends");
                     let list = list.trim_start_matches([' ', '(']);
-                    found.labels.extend(list.split(',').map(|label| label.trim().to_owned()));
+                    found
+                        .labels
+                        .extend(list.split(',').map(|label| label.trim().to_owned()));
                     rest = after;
                 }
                 "and" | "unless" | "offset" => {}
@@ -232,9 +242,14 @@ fn families(exposition: &str) -> Families {
     let mut found = Families::new();
     for sample in exposition.lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = sample.split_once('{').expect("labels");
-        let labels = rest.split("=\"").filter_map(|part| part.rsplit([',', '{']).next());
+        let labels = rest
+            .split("=\"")
+            .filter_map(|part| part.rsplit([',', '{']).next());
         let labels = labels.filter(|label| !label.contains(['"', '}', ' ']));
-        found.entry(name.to_owned()).or_default().extend(labels.map(str::to_owned));
+        found
+            .entry(name.to_owned())
+            .or_default()
+            .extend(labels.map(str::to_owned));
     }
     found
 }
@@ -319,7 +334,12 @@ fn every_name_and_label_of_a_query_exists() {
     let board = board();
     let mut queries: Vec<(String, String)> = targets(&board)
         .into_iter()
-        .map(|target| (query_of(target), target["legendFormat"].as_str().expect("a legend").to_owned()))
+        .map(|target| {
+            (
+                query_of(target),
+                target["legendFormat"].as_str().expect("a legend").to_owned(),
+            )
+        })
         .collect();
     queries.extend(rules().into_iter().map(|rule| (rule, String::new())));
     for (query, legend) in queries {
@@ -329,10 +349,16 @@ fn every_name_and_label_of_a_query_exists() {
         for metric in &names.metrics {
             match known.get(metric) {
                 Some(own) => labels.extend(own.iter().map(String::as_str)),
-                None => assert!(OF_OTHER_PROTOCOLS.contains(&metric.as_str()), "{metric} of {query}"),
+                None => assert!(
+                    OF_OTHER_PROTOCOLS.contains(&metric.as_str()),
+                    "{metric} of {query}"
+                ),
             }
         }
-        let shown = legend.split("{{").skip(1).filter_map(|part| part.split("}}").next());
+        let shown = legend
+            .split("{{")
+            .skip(1)
+            .filter_map(|part| part.split("}}").next());
         for label in names.labels.iter().map(String::as_str).chain(shown) {
             assert!(labels.contains(label), "{label} of {query}: {labels:?}");
         }
@@ -378,20 +404,41 @@ fn the_rules_raise_their_alerts() {
 fn metrics_are_read_only_and_in_the_format_that_is_accepted() {
     let running = load(&[]);
     let (head, body) = ask(&running.address, "HEAD", "/metrics", "");
-    assert!(head.starts_with("HTTP/1.0 200") && body.is_empty(), "{head} {body}");
+    assert!(
+        head.starts_with("HTTP/1.0 200") && body.is_empty(),
+        "{head} {body}"
+    );
     let (head, _) = ask(&running.address, "POST", "/metrics", "");
     assert!(head.starts_with("HTTP/1.0 405"), "{head}");
     let (head, body) = ask(&running.address, "GET", "/metrics", "");
     assert!(head.contains("text/plain; version=0.0.4"), "{head}");
     // Before the first interval, so that a rate misses none.
-    for kind in ["unexpected", "status", "timeout", "connect_error", "reset", "dropped"] {
-        let zero = body.lines().find(|line| line.contains(&format!("error_type=\"{kind}\"")));
-        assert!(zero.is_some_and(|line| line.starts_with("prony_errors_total{")), "{body}");
+    for kind in [
+        "unexpected",
+        "status",
+        "timeout",
+        "connect_error",
+        "reset",
+        "dropped",
+    ] {
+        let zero = body
+            .lines()
+            .find(|line| line.contains(&format!("error_type=\"{kind}\"")));
+        assert!(
+            zero.is_some_and(|line| line.starts_with("prony_errors_total{")),
+            "{body}"
+        );
     }
     let accept = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n";
     let (head, body) = ask(&running.address, "GET", "/metrics", accept);
-    assert!(head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
-    assert!(body.ends_with("# EOF\n") && body.contains("prony_replies_created{"), "{body}");
+    assert!(
+        head.contains("application/openmetrics-text; version=1.0.0"),
+        "{head}"
+    );
+    assert!(
+        body.ends_with("# EOF\n") && body.contains("prony_replies_created{"),
+        "{body}"
+    );
 }
 
 /// The number of series with exemplars.
@@ -434,7 +481,10 @@ fn prometheus_answers_every_query_of_the_dashboard() {
                 "--storage.tsdb.path={}",
                 folder.path().join("data").display()
             ))
-            .args(["--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage"]),
+            .args([
+                "--web.listen-address=127.0.0.1:0",
+                "--enable-feature=exemplar-storage",
+            ]),
         "msg=\"Listening on\" address=",
     );
     let began = Instant::now();

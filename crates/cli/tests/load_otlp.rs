@@ -60,10 +60,7 @@ fn what_arrives_is_what_is_recorded() {
     let posted = collector.all();
     assert!(posted.len() >= 2, "metrics arrived during the load");
     let measured = |name: &str| point(&posted, name, "measurement").1;
-    for (name, key) in [
-        ("prony.replies", "completed"),
-        ("prony.valid_replies", "valid"),
-    ] {
+    for (name, key) in [("prony.replies", "completed"), ("prony.valid_replies", "valid")] {
         assert_eq!(measured(name), Value::Count(sum(&recording, key)), "{name}");
     }
     assert_eq!(measured("prony.connections"), Value::Now(2.0));
@@ -142,11 +139,17 @@ fn errors_have_a_type() {
     let collector = Collector::new(|_| Some("200 OK"));
     let broken = serve(|_| Some(b"HTTP/1.1 500 -\r\nContent-Length: 0\r\n\r\n".to_vec()));
     let output = prony(&["load", &broken, "-c", "1", "-d", "1s", "--otlp", &collector.url]);
-    assert!(!stderr_of(&output).contains("live metrics"), "{}", stderr_of(&output));
+    assert!(
+        !stderr_of(&output).contains("live metrics"),
+        "{}",
+        stderr_of(&output)
+    );
     let all = last(&collector.all());
     let count = |kind: &str| {
         let mut own = all.iter().filter(|((name, attributes), _)| {
-            name == "prony.errors" && attributes["error.type"] == kind && attributes["prony.phase"] == "measurement"
+            name == "prony.errors"
+                && attributes["error.type"] == kind
+                && attributes["prony.phase"] == "measurement"
         });
         own.next().expect("a series").1.clone()
     };
@@ -176,7 +179,10 @@ fn the_variables_name_the_collector() {
     let variables = [endpoint, ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", exact.as_str())];
     assert!(run(&variables).status.success());
     assert!(own.next().head.starts_with("post /push "));
-    assert_refused(&run(&[]), "neither OTEL_EXPORTER_OTLP_METRICS_ENDPOINT nor OTEL_EXPORTER_OTLP_ENDPOINT is set");
+    assert_refused(
+        &run(&[]),
+        "neither OTEL_EXPORTER_OTLP_METRICS_ENDPOINT nor OTEL_EXPORTER_OTLP_ENDPOINT is set",
+    );
 }
 
 #[test]

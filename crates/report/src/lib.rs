@@ -17,8 +17,8 @@ mod site;
 
 pub use error::ReportError;
 pub use formats::{
-    CheckRun, Format, RunProgress, TerminalStyle, charts, exposition, junit, page, page_data, progress, render,
-    served_page, standings,
+    CheckRun, Format, RunProgress, TerminalStyle, charts, exposition, junit, page, page_data, progress,
+    render, served_page, standings,
 };
 pub use input::{Input, PublishedFigure, References};
 pub use model::{

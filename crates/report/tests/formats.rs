@@ -72,13 +72,18 @@ fn short_markdown() {
     let mut many = report();
     let shown = render(&many, Format::GithubMarkdown(2), TerminalStyle::default()).expect("renders");
     assert!(shown.contains("2 services more in the whole report."), "{shown}");
-    let rows = shown.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| rank"));
+    let rows = shown
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| rank"));
     assert_eq!(rows.count(), 2 * many.groups.len(), "{shown}");
     let group = many.groups[0].clone();
     many.groups = vec![group; 500];
     let shown = render(&many, Format::GithubMarkdown(100), TerminalStyle::default()).expect("renders");
     assert!(shown.chars().count() < 61_000, "{}", shown.chars().count());
-    assert!(shown.ends_with("left out: this is as much as fits into a comment.\n"), "{shown}");
+    assert!(
+        shown.ends_with("left out: this is as much as fits into a comment.\n"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -362,15 +367,23 @@ fn opentelemetry() {
         assert_eq!(metrics[name]["unit"], unit, "{name}");
     }
     for name in metrics.keys() {
-        let has_unit = name.split(['.', '_']).any(|word| matches!(word, "ns" | "ms" | "s" | "bytes"));
+        let has_unit = name
+            .split(['.', '_'])
+            .any(|word| matches!(word, "ns" | "ms" | "s" | "bytes"));
         assert!(!has_unit, "the unit has a field of its own: {name}");
     }
-    let excluded = metrics["prony.excluded"]["gauge"]["dataPoints"].as_array().expect("points");
+    let excluded = metrics["prony.excluded"]["gauge"]["dataPoints"]
+        .as_array()
+        .expect("points");
     let reason = |point: &Value| {
         let mut attributes = point["attributes"].as_array().into_iter().flatten();
         attributes.any(|attribute| attribute["key"] == "prony.excluded.reason")
     };
-    assert!(excluded.iter().all(|point| (point["asInt"] == "1") == reason(point)));
+    assert!(
+        excluded
+            .iter()
+            .all(|point| (point["asInt"] == "1") == reason(point))
+    );
     insta::assert_json_snapshot!(metrics["prony.throughput"]);
 }
 
@@ -380,7 +393,12 @@ fn junit_of_checks() {
     let mut checks = report.checks.clone().expect("checked");
     checks.services[0].took_ms = Some(1_500);
     let shown = junit(&checks, CheckRun::of(&report));
-    for part in [" time=\"1.500\"", " timestamp=\"2026-", " hostname=\"localhost\"", "name=\"prony.run\""] {
+    for part in [
+        " time=\"1.500\"",
+        " timestamp=\"2026-",
+        " hostname=\"localhost\"",
+        "name=\"prony.run\"",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     insta::assert_snapshot!(shown);

@@ -108,7 +108,10 @@ impl Load {
             }
             let valid = self.outcomes.valid - before.valid;
             let mut failures = Outcomes::default();
-            for outcome in Outcome::ALL.into_iter().filter(|&outcome| outcome != Outcome::Valid) {
+            for outcome in Outcome::ALL
+                .into_iter()
+                .filter(|&outcome| outcome != Outcome::Valid)
+            {
                 failures.add(outcome, self.outcomes.of(outcome) - before.of(outcome));
             }
             let interval = Interval {

@@ -1,8 +1,8 @@
 //! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
-use crate::http_export::{ExportError, Poster};
 use crate::figures::{Figures, IntervalCounts};
+use crate::http_export::{ExportError, Poster};
 use crate::labels::Labels;
 use crate::metrics::{metrics, request};
 use crate::settings::Settings;
@@ -224,7 +224,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The pause after a number of failures: twice as long after each, and random, so that many senders do not return together.
 fn backoff(failures: u32) -> Duration {
-    let longest = EVERY.saturating_mul(2u32.saturating_pow(failures + 1)).min(LONGEST_PAUSE);
+    let longest = EVERY
+        .saturating_mul(2u32.saturating_pow(failures + 1))
+        .min(LONGEST_PAUSE);
     longest.mul_f64(rand::random_range(0.5..1.0))
 }
 

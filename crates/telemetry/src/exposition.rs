@@ -4,7 +4,9 @@
 use crate::figures::{Exemplar, Figures, IntervalCounts, Sample};
 use crate::labels::Labels;
 use crate::metrics::metrics;
-use crate::otlp::{HistogramDataPoint, KeyValue, Metric, NumberDataPoint, any_value, metric, number_data_point};
+use crate::otlp::{
+    HistogramDataPoint, KeyValue, Metric, NumberDataPoint, any_value, metric, number_data_point,
+};
 use crate::settings::HistogramKind;
 use prony_records::Phase;
 use std::fmt::Write as _;
@@ -173,8 +175,18 @@ impl Family {
             let value = format!("{sum}{}", exemplar.unwrap_or_default());
             line(out, &name, &format!("{labels},le=\"{bound}\""), &value);
         }
-        line(out, &format!("{}_sum", self.name), &labels, &point.sum.unwrap_or_default().to_string());
-        line(out, &format!("{}_count", self.name), &labels, &point.count.to_string());
+        line(
+            out,
+            &format!("{}_sum", self.name),
+            &labels,
+            &point.sum.unwrap_or_default().to_string(),
+        );
+        line(
+            out,
+            &format!("{}_count", self.name),
+            &labels,
+            &point.count.to_string(),
+        );
         self.created(&labels, point.start_time_unix_nano, out);
     }
 

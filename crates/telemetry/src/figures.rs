@@ -299,7 +299,9 @@ mod tests {
     fn a_time_is_in_the_bucket_whose_bound_it_does_not_exceed() {
         // One below the first bound, one just above it, one beyond the last.
         let counts = counts(&[9_000, 10_500, 60_000_000_000]);
-        let held: Vec<usize> = (0..BUCKETS).filter(|&bucket| counts.buckets[bucket] == 1).collect();
+        let held: Vec<usize> = (0..BUCKETS)
+            .filter(|&bucket| counts.buckets[bucket] == 1)
+            .collect();
         assert_eq!(held, [0, 1, BOUNDS_NS.len()]);
         assert!((counts.sum_s - 60.000_019_5).abs() < 0.1, "{}", counts.sum_s);
         assert_eq!(counts.failures.timeout, 1);

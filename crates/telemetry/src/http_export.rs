@@ -154,7 +154,11 @@ mod tests {
         assert_eq!(judge(StatusCode::OK, b"", None), Ok(()));
         // Some collectors answer in JSON.
         assert_eq!(judge(StatusCode::OK, b"{\"partialSuccess\":{}}", None), Ok(()));
-        let now = judge(StatusCode::SERVICE_UNAVAILABLE, b"soon\n", Some(Duration::from_secs(30)));
+        let now = judge(
+            StatusCode::SERVICE_UNAVAILABLE,
+            b"soon\n",
+            Some(Duration::from_secs(30)),
+        );
         assert_eq!(
             now,
             Err(ExportError::ForNow(

@@ -66,7 +66,9 @@ impl Labels {
             request: request(protocol, operations),
             model: model.map(gen_ai),
             has_messages: protocol == Protocol::WebSocket
-                || operations.iter().any(|operation| operation.expect.events.is_some()),
+                || operations
+                    .iter()
+                    .any(|operation| operation.expect.events.is_some()),
         }
     }
 
@@ -110,7 +112,9 @@ fn request(protocol: Protocol, operations: &[Operation]) -> Vec<Attribute> {
         }
         Protocol::Grpc => {
             let method = common(operations, |one| Some(text(&one.request.path)));
-            let method = method.as_deref().map_or(OTHER, |path| path.trim_start_matches('/'));
+            let method = method
+                .as_deref()
+                .map_or(OTHER, |path| path.trim_start_matches('/'));
             vec![("rpc.system.name", "grpc".into()), ("rpc.method", method.into())]
         }
         Protocol::WebSocket => Vec::new(),

@@ -61,7 +61,11 @@ pub(crate) fn metrics(all: &[Sample<'_>], kind: HistogramKind) -> Vec<Metric> {
     let data_points: Vec<NumberDataPoint> = connections.collect();
     if !data_points.is_empty() {
         metrics.push(of(
-            ("prony.connections", "Connections when the phase began.", "{connection}"),
+            (
+                "prony.connections",
+                "Connections when the phase began.",
+                "{connection}",
+            ),
             metric::Data::Gauge(Gauge { data_points }),
         ));
     }
@@ -89,10 +93,14 @@ fn counters(all: &[Sample<'_>]) -> Vec<Metric> {
     };
     let mut metrics = Vec::new();
     for (name, what, unit, value) in counts {
-        let points = all.iter().filter_map(|one| Some(count(one, &[], value(&one.counts)?)));
+        let points = all
+            .iter()
+            .filter_map(|one| Some(count(one, &[], value(&one.counts)?)));
         metrics.push(sum((name, what, unit), points.collect()));
     }
-    let failures = Outcome::ALL.into_iter().filter(|&outcome| outcome != Outcome::Valid);
+    let failures = Outcome::ALL
+        .into_iter()
+        .filter(|&outcome| outcome != Outcome::Valid);
     let failures: Vec<Outcome> = failures.collect();
     let points = all.iter().flat_map(|one| {
         failures.iter().map(move |&outcome| {

@@ -44,7 +44,9 @@ pub enum SettingsError {
     Value(&'static str, String, &'static str),
     #[error("{RESOURCE}: entry {0} is invalid: write KEY=VALUE, percent-encoded, separated by commas")]
     Resource(usize),
-    #[error("--otlp has no URL, and neither {METRICS_ENDPOINT} nor {ENDPOINT} is set: set one, or write --otlp URL")]
+    #[error(
+        "--otlp has no URL, and neither {METRICS_ENDPOINT} nor {ENDPOINT} is set: set one, or write --otlp URL"
+    )]
     NoEndpoint,
 }
 
@@ -112,10 +114,7 @@ impl Variables<'_> {
     fn resource(&self, instance: &str) -> Result<Vec<(String, String)>, SettingsError> {
         let mut attributes = vec![
             ("service.name".to_owned(), "prony".to_owned()),
-            (
-                "service.version".to_owned(),
-                env!("CARGO_PKG_VERSION").to_owned(),
-            ),
+            ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("service.instance.id".to_owned(), instance.to_owned()),
         ];
         let mut set = |key: String, value: String| {
@@ -123,7 +122,10 @@ impl Variables<'_> {
             attributes.push((key, value));
         };
         let written = self.get(RESOURCE).unwrap_or_default();
-        let entries = written.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+        let entries = written
+            .split(',')
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty());
         for (number, entry) in (1..).zip(entries) {
             let (key, value) = entry.split_once('=').ok_or(SettingsError::Resource(number))?;
             let value = percent_decode_str(value.trim()).decode_utf8();
@@ -152,7 +154,10 @@ mod tests {
     #[test]
     fn the_resource_comes_from_the_variables() {
         let read = settings(&[
-            (RESOURCE, "deployment.environment.name=ci, service.name=nightly,team=a%2Cb"),
+            (
+                RESOURCE,
+                "deployment.environment.name=ci, service.name=nightly,team=a%2Cb",
+            ),
             (SERVICE, "bench"),
         ]);
         let read = read.expect("valid").resource;
@@ -175,7 +180,10 @@ mod tests {
     fn unknown_values_name_their_variable() {
         for name in [COMPRESSION[0], COMPRESSION[1], HISTOGRAM] {
             let refused = settings(&[(name, "zstd")]).expect_err("unknown").to_string();
-            assert!(refused.starts_with(&format!("{name} is `zstd`: use ")), "{refused}");
+            assert!(
+                refused.starts_with(&format!("{name} is `zstd`: use ")),
+                "{refused}"
+            );
         }
         let read = settings(&[
             (COMPRESSION[1], "gzip"),

@@ -100,10 +100,18 @@ fn tell_of(exporter: &Exporter, labels: &Labels, completed: u64) {
 fn value(posted: &[collector::Posted], name: &str, wanted: &[(&str, &str)]) -> Value {
     let found = last(posted);
     let has = |attributes: &BTreeMap<String, String>| {
-        wanted.iter().all(|(key, value)| attributes.get(*key).is_some_and(|own| own == value))
+        wanted
+            .iter()
+            .all(|(key, value)| attributes.get(*key).is_some_and(|own| own == value))
     };
-    let mut own = found.iter().filter(|((known, attributes), _)| known == name && has(attributes));
-    let value = own.next().unwrap_or_else(|| panic!("no {name}: {found:?}")).1.clone();
+    let mut own = found
+        .iter()
+        .filter(|((known, attributes), _)| known == name && has(attributes));
+    let value = own
+        .next()
+        .unwrap_or_else(|| panic!("no {name}: {found:?}"))
+        .1
+        .clone();
     assert_eq!(own.next(), None, "{name} is reported twice");
     value
 }
@@ -178,7 +186,10 @@ fn a_port_is_a_number() {
     let posted = collector.next();
     let metrics = &posted.metrics.resource_metrics[0].scope_metrics[0].metrics;
     let text = format!("{metrics:?}");
-    assert!(text.contains("IntValue(8080)") && !text.contains("StringValue(\"8080\")"), "{text}");
+    assert!(
+        text.contains("IntValue(8080)") && !text.contains("StringValue(\"8080\")"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -191,7 +202,10 @@ fn a_protocol_names_the_time() {
     exporter.finish();
     let posted = collector.all();
     for (name, attributes) in [
-        ("http.client.request.duration", &[("network.protocol.version", "2")][..]),
+        (
+            "http.client.request.duration",
+            &[("network.protocol.version", "2")][..],
+        ),
         (
             "rpc.client.call.duration",
             &[("rpc.system.name", "grpc"), ("rpc.method", "shop.Cart/Add")],
@@ -213,7 +227,11 @@ fn a_language_model_is_named() {
         ..Events::default()
     };
     let path = Template::literal("/v1/chat/completions");
-    tell_of(&exporter, &labels_of(Protocol::Http1, path, body, Some(events)), 10);
+    tell_of(
+        &exporter,
+        &labels_of(Protocol::Http1, path, body, Some(events)),
+        10,
+    );
     exporter.finish();
     let posted = collector.all();
     let own = [
@@ -222,7 +240,11 @@ fn a_language_model_is_named() {
         ("gen_ai.request.model", "small"),
     ];
     value(&posted, "gen_ai.client.operation.duration", &own);
-    value(&posted, "http.client.request.duration", &[("http.request.method", "GET")]);
+    value(
+        &posted,
+        "http.client.request.duration",
+        &[("http.request.method", "GET")],
+    );
     assert_eq!(value(&posted, "prony.messages", &[]), Value::Count(0));
 }
 
@@ -245,14 +267,23 @@ fn the_variables_decide_compression_resource_and_histogram() {
     exporter.finish();
     let posted = collector.all();
     let head = &posted[0].head;
-    assert!(head.contains("content-encoding: gzip") && head.contains("x-metrics: 2"), "{head}");
-    assert!(!head.contains("x-all"), "those for metrics take precedence: {head}");
+    assert!(
+        head.contains("content-encoding: gzip") && head.contains("x-metrics: 2"),
+        "{head}"
+    );
+    assert!(
+        !head.contains("x-all"),
+        "those for metrics take precedence: {head}"
+    );
     let resource = &posted[0].metrics.resource_metrics[0].resource;
     let resource = texts(&resource.as_ref().expect("a resource").attributes);
     assert_eq!(resource["service.name"], "nightly");
     assert_eq!(resource["deployment.environment.name"], "ci");
     let times = value(&posted, "http.client.request.duration", &[]);
-    assert!(matches!(times, Value::Times { count: 10, ref buckets, .. } if buckets == &[10]), "{times:?}");
+    assert!(
+        matches!(times, Value::Times { count: 10, ref buckets, .. } if buckets == &[10]),
+        "{times:?}"
+    );
 }
 
 #[test]

@@ -44,7 +44,9 @@ pub fn junit(matrix: &CheckMatrix, run: CheckRun<'_>) -> String {
 
 /// The attribute with a time, if it is known. Only whole checks are timed, not their cases.
 fn time(ms: Option<u64>) -> String {
-    ms.map_or_else(String::new, |ms| format!(" time=\"{}.{:03}\"", ms / 1000, ms % 1000))
+    ms.map_or_else(String::new, |ms| {
+        format!(" time=\"{}.{:03}\"", ms / 1000, ms % 1000)
+    })
 }
 
 fn suite(check: &ServiceCheck, run: CheckRun<'_>) -> String {

@@ -50,9 +50,11 @@ fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at:
         let values = metric.values(row);
         let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
         let mut attributes = attributes(report, group, row);
-        attributes.extend(metric.confidence(row).map(
-            |share| json!({ "key": "prony.confidence", "value": { "doubleValue": share } }),
-        ));
+        attributes.extend(
+            metric
+                .confidence(row)
+                .map(|share| json!({ "key": "prony.confidence", "value": { "doubleValue": share } })),
+        );
         // The rate of a service that the generator limited is a lower bound.
         if row.summary.generator_bound {
             attributes.push(json!({ "key": "prony.generator_bound", "value": { "boolValue": true } }));

@@ -59,11 +59,18 @@ fn last_runs(reports: &[&Report]) -> String {
     });
     let infos = reports.iter().map(|report| {
         let version = quoted(&report.environment.prony);
-        let labels = format!("suite=\"{}\",run=\"{}\"", quoted(&report.suite), quoted(&report.run));
+        let labels = format!(
+            "suite=\"{}\",run=\"{}\"",
+            quoted(&report.suite),
+            quoted(&report.run)
+        );
         (format!("{labels},prony_version=\"{version}\""), 1.0)
     });
-    gauge("last_run_timestamp_seconds", "When the last run of a suite ended.", times)
-        + &gauge("last_run_info", "The last run of a suite.", infos)
+    gauge(
+        "last_run_timestamp_seconds",
+        "When the last run of a suite ended.",
+        times,
+    ) + &gauge("last_run_info", "The last run of a suite.", infos)
 }
 
 /// The progress of a run that has not ended.

@@ -384,7 +384,12 @@ mod tests {
     fn a_folder_is_as_old_as_its_newest_file() {
         let state = filled();
         let old = SystemTime::now() - Duration::from_hours(240);
-        for folder in ["cache/go", "cache/go/deep", "revisions/0a1b-go", "revisions/0a1b-go/WHOLE"] {
+        for folder in [
+            "cache/go",
+            "cache/go/deep",
+            "revisions/0a1b-go",
+            "revisions/0a1b-go/WHOLE",
+        ] {
             let file = fs::File::open(state.path().join(folder)).expect("opens");
             file.set_modified(old).expect("an earlier time");
         }

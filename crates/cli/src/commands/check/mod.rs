@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         text::show(view::text(&rows, text::columns()).trim_end())?;
     }
     if let Some(store) = store {
-        let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         store.append_check_matrix(None, &now, &matrix)?;
     }
     Ok(exit)

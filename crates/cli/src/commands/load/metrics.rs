@@ -50,7 +50,10 @@ impl Metrics {
     fn routes(&self) -> Router {
         let metrics = Arc::clone(&self.0);
         let page = get(async move |headers: HeaderMap| {
-            let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+            let accepted = headers
+                .get_all(ACCEPT)
+                .iter()
+                .filter_map(|value| value.to_str().ok());
             let format = TextFormat::accepted(&accepted.collect::<Vec<&str>>().join(","));
             ([(CONTENT_TYPE, format.content_type())], metrics.text(format))
         });

@@ -48,7 +48,10 @@ pub(super) fn short(report: &Report, top: usize) -> String {
         let table = shortened(report, group, top);
         if out.chars().count() + table.chars().count() > COMMENT {
             let left = report.groups.len() - number;
-            out += &format!("\n{} left out: this is as much as fits into a comment.\n", plural(left, "ranking"));
+            out += &format!(
+                "\n{} left out: this is as much as fits into a comment.\n",
+                plural(left, "ranking")
+            );
             break;
         }
         out += &table;
