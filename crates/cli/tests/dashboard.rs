@@ -212,7 +212,7 @@ impl QueryNames {
                         .extend(list.split(',').map(|label| label.trim().to_owned()));
                     rest = after;
                 }
-                "and" | "unless" | "offset" => {}
+                "and" | "unless" | "offset" | "sum" | "count" => {}
                 _ if rest.starts_with('(') || word.starts_with(|letter: char| letter.is_ascii_digit()) => {}
                 _ => {
                     found.metrics.insert(word.to_owned());
@@ -376,7 +376,7 @@ fn the_rules_raise_their_alerts() {
     let alert = |name: &str, count: u32| {
         format!(
             "  - expr: count(ALERTS{{alertname=\"{name}\",alertstate=\"firing\"}}) or vector(0)\n    eval_time: 30h\n    exp_samples:\n    \
-             - value: {count}\n       labels: '{{}}'\n"
+             - value: {count}\n      labels: '{{}}'\n"
         )
     };
     let test = format!(

@@ -1,4 +1,4 @@
-// The definition of a chart: pure data in, an ECharts option and a table with the main numbers out.
+// The definition of a chart: pure data in, an ECharts option and a table with the same numbers out.
 
 import type { EChartsCoreOption } from "echarts/core";
 import type { Theme } from "../theme.ts";
@@ -26,7 +26,7 @@ export interface Chart {
   option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
   /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything above and below them. */
   rows?: { count: number; height: number; above: number; below: number };
-  /** The main numbers, for readers who cannot see the chart. */
+  /** The same numbers, for readers who cannot see the chart. */
   table: Table;
 }
 

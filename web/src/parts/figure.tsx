@@ -1,4 +1,4 @@
-// The frame of a chart: title with unit, how to read it, export, and its main numbers as a table.
+// The frame of a chart: title with unit, how to read it, export, and the same numbers as a table.
 
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -89,7 +89,7 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
   const { chart } = props;
   const { frame, instance, theme, visible, setScrolled } = useChart(chart);
   const long = visible !== undefined;
-  const label = `Chart: ${chart.title}. ${chart.reading} The table below has its main numbers.`;
+  const label = `Chart: ${chart.title}. The same numbers are in the table below.`;
   const png = () => {
     const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
     if (!url) return;
