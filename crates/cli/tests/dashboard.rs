@@ -380,12 +380,12 @@ fn the_rules_raise_their_alerts() {
         )
     };
     let test = format!(
-        "rule_files: [rules.yml]\nevaluation_interval: 10m\ntests:\n- interval: 1h\n  input_series:\n  \
-         - {{ series: 'prony_last_run_timestamp_seconds{{suite=\"nightly\"}}', values: '0+0x40' }}\n  \
-         - {{ series: 'prony_goodput_high_per_second{labels}', values: '110+0x24 80+0x10' }}\n  \
-         - {{ series: 'prony_goodput_low_per_second{labels}', values: '90+0x24 60+0x10' }}\n  \
-         - {{ series: 'prony_generator_bound{labels}', values: '0+0x40' }}\n  \
-         - {{ series: 'prony_excluded{labels}', values: '0+0x40' }}\n  promql_expr_test:\n{}{}{}{}",
+        "rule_files: [rules.yml]\nevaluation_interval: 10m\ntests:\n- interval: 5m\n  input_series:\n  \
+         - {{ series: 'prony_last_run_timestamp_seconds{{suite=\"nightly\"}}', values: '0+0x400' }}\n  \
+         - {{ series: 'prony_goodput_high_per_second{labels}', values: '110+0x288 80+0x100' }}\n  \
+         - {{ series: 'prony_goodput_low_per_second{labels}', values: '90+0x288 60+0x100' }}\n  \
+         - {{ series: 'prony_generator_bound{labels}', values: '0+0x400' }}\n  \
+         - {{ series: 'prony_excluded{labels}', values: '0+0x400' }}\n  promql_expr_test:\n{}{}{}{}",
         alert("PronyRunMissing", 1),
         alert("PronySlower", 1),
         alert("PronyExcluded", 0),
