@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest wait for an expected request.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Posted {
     /// The lines of its head, in lowercase.
     pub(crate) head: String,
+    /// When it arrived.
+    pub(crate) at: Instant,
     pub(crate) metrics: ExportMetricsServiceRequest,
 }
 
@@ -45,7 +47,8 @@ pub(crate) enum Value {
 }
 
 impl Collector {
-    /// A collector that replies to request `n`, from 0, with `answer(n)`, for example `200 OK`; `None`: it never replies.
+    /// A collector that replies to request `n`, from 0, with `answer(n)`, for example `200 OK`, followed by lines with headers;
+    /// `None`: it never replies.
     pub(crate) fn new(answer: impl Fn(usize) -> Option<&'static str> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -113,8 +116,16 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Posted> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
+    let head = head.to_ascii_lowercase();
+    if head.contains("content-encoding: gzip") {
+        let mut plain = Vec::new();
+        let mut decoder = flate2::read::GzDecoder::new(body.as_slice());
+        decoder.read_to_end(&mut plain).expect("gzip");
+        body = plain;
+    }
     Some(Posted {
-        head: head.to_ascii_lowercase(),
+        head,
+        at: Instant::now(),
         metrics: ExportMetricsServiceRequest::decode(body.as_slice()).expect("metrics in protobuf"),
     })
 }
@@ -138,8 +149,10 @@ pub(crate) fn last(posted: &[Posted]) -> BTreeMap<Key, Value> {
             }
             metric::Data::Gauge(gauge) => {
                 for point in &gauge.data_points {
-                    let Some(number_data_point::Value::AsDouble(value)) = point.value else {
-                        panic!("no number: {point:?}");
+                    let value = match point.value {
+                        Some(number_data_point::Value::AsDouble(value)) => value,
+                        Some(number_data_point::Value::AsInt(value)) => value as f64,
+                        None => panic!("no number: {point:?}"),
                     };
                     found.insert(key(&point.attributes), Value::Now(value));
                 }
@@ -156,6 +169,18 @@ pub(crate) fn last(posted: &[Posted]) -> BTreeMap<Key, Value> {
                     found.insert(key(&point.attributes), value);
                 }
             }
+            metric::Data::ExponentialHistogram(times) => {
+                assert_eq!(times.aggregation_temporality, 2, "cumulative");
+                for point in &times.data_points {
+                    let buckets = point.positive.as_ref();
+                    let value = Value::Times {
+                        count: point.count,
+                        sum_s: point.sum.expect("a sum"),
+                        buckets: buckets.map(|one| one.bucket_counts.clone()).unwrap_or_default(),
+                    };
+                    found.insert(key(&point.attributes), value);
+                }
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -166,6 +191,7 @@ pub(crate) fn last(posted: &[Posted]) -> BTreeMap<Key, Value> {
 pub(crate) fn texts(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     let text = |attribute: &KeyValue| match attribute.value.as_ref().and_then(|value| value.value.as_ref()) {
         Some(any_value::Value::StringValue(text)) => (attribute.key.clone(), text.clone()),
+        Some(any_value::Value::IntValue(number)) => (attribute.key.clone(), number.to_string()),
         other => panic!("{}: {other:?}", attribute.key),
     };
     attributes.iter().map(text).collect()

@@ -19,6 +19,10 @@ struct GithubState {
     changes: Vec<String>,
     /// The open pull requests.
     pulls: Vec<Value>,
+    /// The account of the token; without, the token may not ask for it.
+    user: Option<&'static str>,
+    /// Whether comments may not be changed.
+    is_locked: bool,
     /// Name and content of the artefacts of the measuring run, in the order of their upload.
     artefacts: Vec<(String, Vec<u8>)>,
     files: BTreeMap<String, Vec<u8>>,
@@ -96,6 +100,16 @@ impl GithubState {
         if !authorized {
             return (if path.starts_with("/repos") { 401 } else { 404 }, Vec::new());
         }
+        if path == "/user" {
+            return match self.user {
+                Some(login) => (200, json!({ "login": login }).to_string().into_bytes()),
+                None => (403, Vec::new()),
+            };
+        }
+        if method == "GET" && path == "/repos/someone/something/pulls/7" {
+            let pull = self.pulls.iter().find(|pull| pull["number"] == 7);
+            return (200, pull.expect("the pull request").to_string().into_bytes());
+        }
         if method == "GET" && path.starts_with(list) {
             return (200, json!(self.comments).to_string().into_bytes());
         }
@@ -126,9 +140,13 @@ impl GithubState {
         let text = serde_json::from_slice::<Value>(body).expect("JSON")["body"].clone();
         if method == "POST" && path == list {
             let id = 100 + self.comments.len();
+            let login = self.user.unwrap_or("github-actions[bot]");
             self.comments
-                .push(json!({ "id": id, "body": text, "user": { "login": "github-actions[bot]" } }));
+                .push(json!({ "id": id, "body": text, "user": { "login": login } }));
             return (201, self.comments.last().expect("one").to_string().into_bytes());
+        }
+        if self.is_locked {
+            return (403, Vec::new());
         }
         let id: u64 = path.strip_prefix(own).and_then(|id| id.parse().ok()).unwrap_or(0);
         match self.comments.iter_mut().find(|one| one["id"] == id) {
@@ -188,7 +206,7 @@ impl Runner<'_> {
             outputs: BTreeMap::new(),
         };
         for step in action["runs"]["steps"].as_array().expect("steps") {
-            if job.code != 0 && step["if"] != "always()" {
+            if job.code != 0 && step["if"] != "${{ !cancelled() }}" {
                 continue;
             }
             if step["uses"].is_string() {
@@ -219,7 +237,7 @@ impl Runner<'_> {
     /// `actions/upload-artifact`: a zip with the file.
     fn upload(&self, step: &Value, known: &BTreeMap<String, String>) {
         assert_eq!(step["uses"], "actions/upload-artifact@v4");
-        assert_eq!(step["if"], "always()");
+        assert_eq!(step["if"], "${{ !cancelled() }}");
         let input = |name: &str| filled(step["with"][name].as_str().expect("text"), known);
         let zip = zipped(Path::new(&input("path")));
         self.github.state().artefacts.push((input("name"), zip));
@@ -316,6 +334,11 @@ fn of_a_fork() -> Value {
     } })
 }
 
+/// What GitHub says in a workflow of the repository itself.
+fn own_event(head: &str) -> Value {
+    json!({ "pull_request": { "number": 7, "head": { "sha": head } } })
+}
+
 /// The pull request of the fork.
 fn pull(number: u64, head: &str) -> Value {
     json!({ "number": number, "head": { "sha": head, "repo": { "id": 11 } } })
@@ -388,7 +411,8 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
             github.state().changes.is_empty(),
             "the job that measures writes nothing"
         );
-        commented(&github, &checkout, &json!({ "pull_request": { "number": 7 } }));
+        github.state().pulls = vec![pull(7, HEAD)];
+        commented(&github, &checkout, &own_event(HEAD));
         let state = github.state();
         assert_eq!(state.changes, ["POST /repos/someone/something/issues/7/comments"]);
         let text = state.comments[0]["body"].as_str().expect("text");
@@ -653,6 +677,96 @@ fn a_comment_takes_only_a_text_from_what_was_measured() {
         assert_eq!(refused.code, Some(1), "{refused:?}");
     }
     assert_eq!(github.state().changes.len(), 1);
+}
+
+/// One comment stays one, whatever account the token has, and whether or not it may still be changed.
+#[test]
+fn there_is_one_comment_of_the_account_of_the_token() {
+    let checkout = Checkout::new(2, &["right"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told.md");
+    std::fs::write(&told, "## fast\n").expect("written");
+    for user in [None, Some("bench-bot")] {
+        let github = Github::start();
+        let quoted =
+            json!({ "id": 5, "body": "<!-- prony: compare -->\nmine", "user": { "login": "stranger" } });
+        {
+            let mut state = github.state();
+            state.user = user;
+            state.artefacts = vec![("prony-compare".to_owned(), zipped(&told))];
+            state.pulls = vec![pull(7, HEAD)];
+            state.comments.push(quoted.clone());
+        }
+        commented(&github, &checkout, &of_a_fork());
+        commented(&github, &checkout, &of_a_fork());
+        let runner = Runner {
+            checkout: &checkout,
+            github: &github,
+            inputs: Vec::new(),
+        };
+        github.state().is_locked = true;
+        for _ in 0..2 {
+            let refused = runner.comment(&of_a_fork());
+            assert_eq!(refused.code, Some(1), "{refused:?}");
+        }
+        let state = github.state();
+        assert_eq!(state.comments.len(), 2, "{user:?}: {:?}", state.changes);
+        assert_eq!(state.comments[0], quoted);
+        assert!(
+            state.changes[1..]
+                .iter()
+                .all(|change| change.starts_with("PATCH"))
+        );
+    }
+}
+
+/// A cut inside a row or a folded part would break the rest of the page.
+#[test]
+fn a_long_comment_is_cut_between_rows_and_says_so() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told.md");
+    let row = format!("| {} |\n", "x".repeat(96));
+    let text = format!(
+        "## slower\n\n{}\n<details>\n\n{}\n</details>\n",
+        row.repeat(500),
+        row.repeat(500)
+    );
+    std::fs::write(&told, text).expect("written");
+    {
+        let mut state = github.state();
+        state.artefacts = vec![("prony-compare".to_owned(), zipped(&told))];
+        state.pulls = vec![pull(7, HEAD)];
+    }
+    commented(&github, &checkout, &of_a_fork());
+    let state = github.state();
+    let body = state.comments[0]["body"].as_str().expect("text");
+    assert!(body.chars().count() <= 65_000, "{}", body.len());
+    assert!(
+        body.ends_with("the rest is in the summary of the run.*\n"),
+        "{}",
+        &body[body.len() - 200..]
+    );
+    assert_eq!(body.matches(row.trim_end()).count(), 500);
+    assert!(
+        !body.contains("<details>"),
+        "a folded part is left out as a whole"
+    );
+}
+
+/// The result of a newer commit stays.
+#[test]
+fn cancelled_and_older_runs_write_no_comment() {
+    let checkout = Checkout::new(2, &["right"]);
+    let github = Github::start();
+    github.state().pulls = vec![pull(7, HEAD)];
+    let mut cancelled = of_a_fork();
+    cancelled["workflow_run"]["conclusion"] = json!("cancelled");
+    for event in [cancelled, own_event("ffff2233445566778899aabbccddeeff00112233")] {
+        commented(&github, &checkout, &event);
+    }
+    assert!(github.state().changes.is_empty(), "{:?}", github.state().changes);
 }
 
 /// A fake prony that stores its environment and its arguments.

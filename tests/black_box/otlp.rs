@@ -21,18 +21,19 @@ fn stored(checkout: &Checkout) -> (String, BTreeMap<String, u64>) {
 
 /// The same according to a collector, with all attributes except the service.
 fn told(collector: &Collector) -> BTreeMap<String, (u64, BTreeMap<String, String>)> {
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<String, (u64, BTreeMap<String, String>)> = BTreeMap::new();
     for ((name, mut attributes), value) in last(&collector.all()) {
-        if name == "prony.replies" && attributes.remove("phase").as_deref() == Some("measurement") {
+        if name == "prony.replies" && attributes.remove("prony.phase").as_deref() == Some("measurement") {
             let Value::Count(count) = value else {
                 panic!("{value:?}");
             };
-            let service = attributes.remove("service").expect("a service");
-            assert_eq!(
-                found.insert(service, (count, attributes)),
-                None,
-                "one series for all rounds"
-            );
+            let service = attributes.remove("prony.service").expect("a service");
+            // Each start has a port of its own.
+            let port = attributes.remove("server.port").expect("a port");
+            assert_ne!(port, "0");
+            let entry = found.entry(service).or_insert((0, attributes.clone()));
+            entry.0 += count;
+            assert_eq!(entry.1, attributes);
         }
     }
     found
@@ -52,11 +53,12 @@ fn a_run_tells_each_service_by_its_name() {
         .collect();
     assert_eq!(counts, stored);
     let expected = [
-        ("contract", "hello"),
-        ("load", "closed loop on 4 connections"),
-        ("run", run.as_str()),
-        ("variant", "current"),
-        ("workload", "hello"),
+        ("prony.contract", "hello"),
+        ("prony.load", "closed loop on 4 connections"),
+        ("prony.run", run.as_str()),
+        ("prony.variant", "current"),
+        ("prony.workload", "hello"),
+        ("server.address", "127.0.0.1"),
     ];
     let expected: BTreeMap<String, String> = expected
         .map(|(key, text)| (key.to_owned(), text.to_owned()))

@@ -124,6 +124,7 @@ impl CheckReport {
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
             skipped: self.skipped.clone(),
             unavailable: None,
+            took_ms: Some(self.took.as_millis() as u64),
         }
     }
 }

@@ -9,7 +9,9 @@ use anyhow::Context as _;
 use prony_config::contract::Contract;
 use prony_records::bounded_json::{self, LONGEST};
 use prony_records::{RunRecord, TrialRecord, check_run_name};
-use prony_report::{Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render};
+use prony_report::{
+    CheckRun, Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render,
+};
 pub(crate) use prony_runner::summary;
 use prony_runner::{add_ceilings, service_infos};
 use prony_statistics::{Calibration, machine_name};
@@ -220,7 +222,10 @@ pub(crate) fn write_all(report: &Report, folder: &Path) -> anyhow::Result<PathBu
     }
     write_charts(report, &folder.join("charts"))?;
     if let Some(checks) = &report.checks {
-        write(&folder.join("checks.junit.xml"), &junit(checks))?;
+        write(
+            &folder.join("checks.junit.xml"),
+            &junit(checks, CheckRun::of(report)),
+        )?;
     }
     Ok(folder.join("report.html"))
 }

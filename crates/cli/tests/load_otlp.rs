@@ -1,7 +1,7 @@
 //! `prony load --otlp` and `prony capacity --otlp`: what collectors receive during a load, and that none of them can disturb it.
 
 use crate::collector::{Collector, Posted, Value, gone, last};
-use crate::common::{assert_refused, json_of, prony, server, stderr_of};
+use crate::common::{assert_refused, json_of, prony, serve, server, stderr_of};
 use crate::tls;
 use crate::tls::Front;
 use serde_json::Value as Json;
@@ -13,7 +13,7 @@ fn point(posted: &[Posted], name: &str, phase: &str) -> (BTreeMap<String, String
     let all = last(posted);
     let mut found = all
         .iter()
-        .filter(|((metric, attributes), _)| metric == name && attributes["phase"] == phase);
+        .filter(|((metric, attributes), _)| metric == name && attributes["prony.phase"] == phase);
     let ((_, attributes), value) = found
         .next()
         .unwrap_or_else(|| panic!("no {name} in {phase}: {all:?}"));
@@ -60,19 +60,10 @@ fn what_arrives_is_what_is_recorded() {
     let posted = collector.all();
     assert!(posted.len() >= 2, "metrics arrived during the load");
     let measured = |name: &str| point(&posted, name, "measurement").1;
-    for (name, key) in [
-        ("prony.replies", "completed"),
-        ("prony.valid_replies", "valid"),
-        ("prony.errors", "errors"),
-    ] {
+    for (name, key) in [("prony.replies", "completed"), ("prony.valid_replies", "valid")] {
         assert_eq!(measured(name), Value::Count(sum(&recording, key)), "{name}");
     }
-    let intervals = recording["intervals"].as_array().expect("intervals");
-    let p99 = intervals[intervals.len() - 1]["response_time_ns_p99"].as_f64();
-    assert_eq!(
-        measured("prony.response_time.p99"),
-        Value::Now(p99.expect("a time") / 1e9)
-    );
+    assert_eq!(measured("prony.connections"), Value::Now(2.0));
     let (attributes, times) = point(&posted, "http.client.request.duration", "measurement");
     let Value::Times {
         count,
@@ -94,10 +85,20 @@ fn what_arrives_is_what_is_recorded() {
         .as_str()
         .and_then(|url| url.rsplit(':').next());
     assert_eq!(attributes.get("server.port").map(String::as_str), port);
-    assert_eq!(attributes["load"], "closed loop on 2 connections");
-    for key in ["service", "workload", "server.address"] {
+    assert_eq!(attributes["prony.load"], "closed loop on 2 connections");
+    for key in ["prony.service", "prony.workload", "server.address"] {
         assert!(!attributes[key].is_empty(), "{attributes:?}");
     }
+    assert_eq!(attributes["http.request.method"], "GET");
+    assert_eq!(attributes["network.protocol.version"], "1.1");
+    let errors = last(&posted).into_iter().filter(|((name, attributes), _)| {
+        name == "prony.errors" && attributes["prony.phase"] == "measurement"
+    });
+    let errors: BTreeMap<String, Value> = errors
+        .map(|((_, attributes), value)| (attributes["error.type"].clone(), value))
+        .collect();
+    assert_eq!(errors.len(), 6, "{errors:?}");
+    assert_eq!(errors["timeout"], Value::Count(0));
     let Value::Count(warm_up) = point(&posted, "prony.replies", "warm_up").1 else {
         panic!("no count");
     };
@@ -130,6 +131,58 @@ fn headers_come_from_the_environment_and_are_never_printed() {
     assert!(stderr_of(&output).contains("403 Forbidden") && !stderr_of(&output).contains("c2VjcmV0"));
     let output = load(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", "secret")]);
     assert_refused(&output, "OTEL_EXPORTER_OTLP_HEADERS: header 1");
+}
+
+/// A server that answers with 500: its errors have a type.
+#[test]
+fn errors_have_a_type() {
+    let collector = Collector::new(|_| Some("200 OK"));
+    let broken = serve(|_| Some(b"HTTP/1.1 500 -\r\nContent-Length: 0\r\n\r\n".to_vec()));
+    let output = prony(&["load", &broken, "-c", "1", "-d", "1s", "--otlp", &collector.url]);
+    assert!(
+        !stderr_of(&output).contains("live metrics"),
+        "{}",
+        stderr_of(&output)
+    );
+    let all = last(&collector.all());
+    let count = |kind: &str| {
+        let mut own = all.iter().filter(|((name, attributes), _)| {
+            name == "prony.errors"
+                && attributes["error.type"] == kind
+                && attributes["prony.phase"] == "measurement"
+        });
+        own.next().expect("a series").1.clone()
+    };
+    assert!(matches!(count("status"), Value::Count(errors) if errors > 0));
+    assert_eq!(count("timeout"), Value::Count(0));
+}
+
+/// The standard variables name the collector if `--otlp` has no URL.
+#[test]
+fn the_variables_name_the_collector() {
+    let run = |variables: &[(&str, &str)]| {
+        Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args(["load", &server(), "-c", "1", "-d", "1s", "--otlp"])
+            .envs(variables.iter().copied())
+            .output()
+            .expect("prony runs")
+    };
+    let (all, own) = (
+        Collector::new(|_| Some("200 OK")),
+        Collector::new(|_| Some("200 OK")),
+    );
+    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", all.url.as_str());
+    assert!(run(&[endpoint]).status.success());
+    assert!(all.next().head.starts_with("post /v1/metrics "));
+    // That for metrics is used as it is.
+    let exact = format!("{}/push", own.url);
+    let variables = [endpoint, ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", exact.as_str())];
+    assert!(run(&variables).status.success());
+    assert!(own.next().head.starts_with("post /push "));
+    assert_refused(
+        &run(&[]),
+        "neither OTEL_EXPORTER_OTLP_METRICS_ENDPOINT nor OTEL_EXPORTER_OTLP_ENDPOINT is set",
+    );
 }
 
 #[test]
@@ -182,7 +235,7 @@ fn a_search_tells_each_rate_by_its_name() {
     let loads: Vec<String> = last(&collector.all())
         .into_keys()
         .filter(|(name, _)| name == "prony.replies")
-        .map(|(_, attributes)| attributes["load"].clone())
+        .map(|(_, attributes)| attributes["prony.load"].clone())
         .collect();
     for rate in ["100", "200"] {
         let named = format!("open loop: {rate} requests per second on 2 connections");

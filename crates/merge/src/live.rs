@@ -66,6 +66,7 @@ fn event(phase: Phase, part: IntervalPart) -> Event {
     Event::Interval {
         phase,
         interval: part.interval(),
+        failures: part.failures,
         times: part.times,
     }
 }
@@ -81,7 +82,7 @@ pub fn merge_intervals<'a>(parts: impl IntoIterator<Item = &'a IntervalPart>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_records::{CompactHistogram, Histogram, Interval};
+    use prony_records::{CompactHistogram, Histogram, Interval, Outcomes};
 
     fn part(index: u64, times: &[u64]) -> IntervalPart {
         let mut histogram = Histogram::new();
@@ -95,6 +96,7 @@ mod tests {
             completed: times.len() as u64,
             valid: times.len() as u64,
             errors: 1,
+            failures: Outcomes::default(),
             messages: None,
             times: CompactHistogram::of(&histogram),
         }

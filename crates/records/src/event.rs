@@ -1,6 +1,6 @@
 //! Messages between a generator and its caller while it runs: one JSON object per line.
 
-use crate::{CompactHistogram, Fault, Interval, IntervalPart, Recording, WorkerNow};
+use crate::{CompactHistogram, Fault, Interval, IntervalPart, Outcomes, Recording, WorkerNow};
 use serde::{Deserialize, Serialize};
 
 /// A line of a generator's standard output in streaming mode.
@@ -23,6 +23,9 @@ pub enum Event {
         /// Response times of the interval.
         #[serde(default, skip_serializing_if = "CompactHistogram::is_empty")]
         times: CompactHistogram,
+        /// Failed requests of the interval, by outcome.
+        #[serde(default, skip_serializing_if = "Outcomes::is_empty")]
+        failures: Outcomes,
     },
     /// Replaces [`Event::Interval`] for a worker whose job is a share of a larger load: contains everything needed to merge the
     /// intervals of several workers.

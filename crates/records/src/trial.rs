@@ -417,6 +417,9 @@ pub struct ServiceCheck {
     pub skipped: Vec<String>,
     /// Why the service could not be checked on this machine; `None` if it was checked.
     pub unavailable: Option<String>,
+    /// How long the check took, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
 }
 
 /// A case that a service failed.

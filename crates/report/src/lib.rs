@@ -16,7 +16,7 @@ mod site;
 
 pub use error::ReportError;
 pub use formats::{
-    Format, RunProgress, TerminalStyle, charts, exposition, interval_log, junit, page, page_data,
+    CheckRun, Format, RunProgress, TerminalStyle, charts, exposition, interval_log, junit, page, page_data,
     percentile_tables, progress, render, served_page, standings,
 };
 pub use input::{Input, PublishedFigure, References};

@@ -4,7 +4,7 @@ use crate::sample::{self, HOSTILE, report};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use prony_records::{AfterLoad, Histogram, Messages, Resources};
 use prony_report::{
-    Format, Input, Report, TerminalStyle, charts, interval_log, junit, page, page_data, percentile_tables,
+    CheckRun, Format, Input, Report, TerminalStyle, charts, interval_log, junit, page, page_data, percentile_tables,
     render,
 };
 use prony_schema::Schema;
@@ -68,6 +68,26 @@ fn markdown() {
         "{shown}"
     );
     insta::assert_snapshot!(shown);
+}
+
+/// A comment has room for the first services, and tables are never cut inside a row.
+#[test]
+fn short_markdown() {
+    let mut many = report();
+    let shown = render(&many, Format::GithubMarkdown(2), TerminalStyle::default()).expect("renders");
+    assert!(shown.contains("2 services more in the whole report."), "{shown}");
+    let rows = shown
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| rank"));
+    assert_eq!(rows.count(), 2 * many.groups.len(), "{shown}");
+    let group = many.groups[0].clone();
+    many.groups = vec![group; 500];
+    let shown = render(&many, Format::GithubMarkdown(100), TerminalStyle::default()).expect("renders");
+    assert!(shown.chars().count() < 61_000, "{}", shown.chars().count());
+    assert!(
+        shown.ends_with("left out: this is as much as fits into a comment.\n"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -313,6 +333,21 @@ fn prometheus() {
         let (_, value) = line.rsplit_once(' ').expect("a name and a value");
         assert!(value.parse::<f64>().is_ok(), "no number: {line}");
     }
+    for sample in [
+        "prony_response_time_p99_seconds{",
+        "prony_response_time_p99_low_seconds{",
+        "prony_memory_peak_high_bytes{",
+        "prony_goodput_per_second{",
+        "prony_start_seconds{",
+        "prony_cpus_busy{",
+        "prony_generator_bound{",
+        "prony_last_run_timestamp_seconds{suite=",
+    ] {
+        assert!(shown.contains(&format!("\n{sample}")), "{sample}");
+    }
+    let run = report().run;
+    let with_run: Vec<&str> = shown.lines().filter(|line| line.contains(&run)).collect();
+    assert_eq!(with_run.len(), 1, "a run starts no new series: {with_run:?}");
     insta::assert_snapshot!(shown.lines().take(24).collect::<Vec<_>>().join("\n"));
 }
 
@@ -322,12 +357,61 @@ fn opentelemetry() {
     let metrics = &shown["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let point = &metrics[0]["gauge"]["dataPoints"][0];
     assert_eq!(point["timeUnixNano"], "1795250160000000000");
-    insta::assert_json_snapshot!(metrics[0]);
+    let metrics: std::collections::BTreeMap<&str, &Value> = metrics
+        .as_array()
+        .expect("metrics")
+        .iter()
+        .map(|metric| (metric["name"].as_str().expect("a name"), metric))
+        .collect();
+    for (name, unit) in [
+        ("prony.throughput", "{reply}/s"),
+        ("prony.offered", "{request}/s"),
+        ("prony.response_time_p99", "s"),
+        ("prony.response_time_p99.low", "s"),
+        ("prony.memory_peak", "By"),
+        ("prony.start", "s"),
+        ("prony.rank", ""),
+        ("prony.excluded", ""),
+        ("prony.generator_bound", ""),
+    ] {
+        assert_eq!(metrics[name]["unit"], unit, "{name}");
+    }
+    for name in metrics.keys() {
+        let has_unit = name
+            .split(['.', '_'])
+            .any(|word| matches!(word, "ns" | "ms" | "s" | "bytes"));
+        assert!(!has_unit, "the unit has a field of its own: {name}");
+    }
+    let excluded = metrics["prony.excluded"]["gauge"]["dataPoints"]
+        .as_array()
+        .expect("points");
+    let reason = |point: &Value| {
+        let mut attributes = point["attributes"].as_array().into_iter().flatten();
+        attributes.any(|attribute| attribute["key"] == "prony.excluded.reason")
+    };
+    assert!(
+        excluded
+            .iter()
+            .all(|point| (point["asInt"] == "1") == reason(point))
+    );
+    insta::assert_json_snapshot!(metrics["prony.throughput"]);
 }
 
 #[test]
 fn junit_of_checks() {
-    insta::assert_snapshot!(junit(report().checks.as_ref().expect("checked")));
+    let report = report();
+    let mut checks = report.checks.clone().expect("checked");
+    checks.services[0].took_ms = Some(1_500);
+    let shown = junit(&checks, CheckRun::of(&report));
+    for part in [
+        " time=\"1.500\"",
+        " timestamp=\"2026-",
+        " hostname=\"localhost\"",
+        "name=\"prony.run\"",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    insta::assert_snapshot!(shown);
 }
 
 #[test]

@@ -55,6 +55,7 @@ impl Row {
             warnings: Vec::new(),
             skipped: Vec::new(),
             unavailable: None,
+            took_ms: None,
         };
         match &self.outcome {
             Outcome::Checked(report) => report.row(&self.id),

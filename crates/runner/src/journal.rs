@@ -1,7 +1,7 @@
 //! The journal of a run stores its trials and receives its events.
 
 use prony_records::{
-    CompactHistogram, Interval, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
+    CompactHistogram, Interval, Outcomes, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -116,6 +116,14 @@ pub enum Progress {
         /// Number of the trial.
         number: u32,
     },
+    /// A load on a service begins.
+    Loads {
+        /// Number of the trial, starting at 0.
+        number: u32,
+        /// Where the service listens.
+        host: String,
+        port: u16,
+    },
     /// A phase of the load has started.
     Phase(Phase),
     /// An interval of the load ended.
@@ -123,6 +131,8 @@ pub enum Progress {
         phase: Phase,
         interval: Interval,
         times: CompactHistogram,
+        /// Failed requests, by outcome.
+        failures: Outcomes,
     },
     /// The states of the workers of a testbed.
     Workers(Vec<WorkerNow>),

@@ -109,10 +109,12 @@ impl<'a> LoadMonitor<'a> {
                 phase,
                 interval,
                 times,
+                failures,
             } if is_shown(*phase) => watch(Progress::Interval {
                 phase: *phase,
                 interval: *interval,
                 times: times.clone(),
+                failures: *failures,
             }),
             Event::Workers { workers } => watch(Progress::Workers(workers.clone())),
             _ => {}

@@ -21,6 +21,7 @@ use std::time::Duration;
 const VARIES: &[&str] = &[
     "started_at",
     "took_s",
+    "took_ms",
     "warm_up_s",
     "listening_ms",
     "first_valid_ms",
@@ -207,6 +208,7 @@ impl Generator for PacedGenerator {
                     phase: Phase::WarmUp,
                     interval,
                     times: CompactHistogram::default(),
+                    failures: Outcomes::default(),
                 }),
         );
         let ends = matches!(job.phases.warm_up, WarmUp::FixedNs(_));

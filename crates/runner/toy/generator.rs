@@ -107,12 +107,19 @@ impl Load {
                 }
             }
             let valid = self.outcomes.valid - before.valid;
+            let mut failures = Outcomes::default();
+            for outcome in Outcome::ALL
+                .into_iter()
+                .filter(|&outcome| outcome != Outcome::Valid)
+            {
+                failures.add(outcome, self.outcomes.of(outcome) - before.of(outcome));
+            }
             let interval = Interval {
                 start_s: (length * number).as_secs_f64(),
                 length_s: length.as_secs_f64(),
                 completed: valid,
                 valid,
-                errors: self.outcomes.errors() - before.errors(),
+                errors: failures.errors(),
                 messages: None,
                 response_time_ns_p50: Some(100_000),
                 response_time_ns_p99: Some(200_000),
@@ -122,6 +129,7 @@ impl Load {
                 phase,
                 interval,
                 times: CompactHistogram::default(),
+                failures,
             });
             number += 1;
         }

@@ -410,6 +410,7 @@ fn check_matrices_and_calibrations_are_found() {
             warnings: Vec::new(),
             skipped: Vec::new(),
             unavailable: None,
+            took_ms: None,
         }],
     };
     store

@@ -40,6 +40,18 @@ impl FromStr for Collector {
     type Err = CollectorError;
 
     fn from_str(text: &str) -> Result<Self, CollectorError> {
+        let mut collector = Self::at(text)?;
+        let path = collector.url.path().trim_end_matches('/').to_owned();
+        if !path.ends_with(PATH) {
+            collector.url.set_path(&format!("{path}{PATH}"));
+        }
+        Ok(collector)
+    }
+}
+
+impl Collector {
+    /// The collector whose endpoint for metrics has exactly this URL.
+    pub fn at(text: &str) -> Result<Self, CollectorError> {
         let no_url = || CollectorError::NoUrl(text.to_owned());
         let mut url = Url::parse(text).map_err(|_| no_url())?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -48,10 +60,6 @@ impl FromStr for Collector {
         let credentials = Credentials::of_url(url.username(), url.password());
         // A URL with a host can have both.
         let _ = url.set_username("").and_then(|()| url.set_password(None));
-        let path = url.path().trim_end_matches('/').to_owned();
-        if !path.ends_with(PATH) {
-            url.set_path(&format!("{path}{PATH}"));
-        }
         url.set_fragment(None);
         Ok(Self {
             url,
@@ -103,7 +111,7 @@ impl Collector {
     }
 
     /// The request that brings it these bytes.
-    pub(crate) fn request(&self, body: Vec<u8>) -> Request {
+    pub(crate) fn request(&self, body: Vec<u8>, is_compressed: bool) -> Request {
         let path = match self.url.query() {
             Some(query) => format!("{}?{query}", self.url.path()),
             None => self.url.path().to_owned(),
@@ -116,6 +124,9 @@ impl Collector {
             header("user-agent", AGENT.as_bytes()),
             header("content-type", b"application/x-protobuf"),
         ];
+        if is_compressed {
+            headers.push(header("content-encoding", b"gzip"));
+        }
         let own = self.headers.iter();
         headers.extend(own.map(|(name, value)| header(name.as_str(), value.as_bytes())));
         Request {
@@ -206,7 +217,7 @@ mod tests {
             .clone()
             .with_headers("api-key=a%20b, x-scope = c=d,")
             .expect("headers");
-        let request = with.request(Vec::new());
+        let request = with.request(Vec::new(), false);
         let value = |name: &str| {
             let header = request.headers.iter().find(|header| header.name == name)?;
             let mut value = Vec::new();

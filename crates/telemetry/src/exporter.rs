@@ -1,9 +1,12 @@
 //! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
+use crate::figures::{Figures, IntervalCounts};
 use crate::http_export::{ExportError, Poster};
-use crate::metrics::{Figures, Labels};
-use prony_records::{CompactHistogram, Interval, Phase};
+use crate::labels::Labels;
+use crate::metrics::{metrics, request};
+use crate::settings::Settings;
+use prony_records::Phase;
 use prost::Message as _;
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -12,6 +15,8 @@ use std::time::Duration;
 
 /// Time between two requests.
 const EVERY: Duration = Duration::from_secs(1);
+/// Longest time between two attempts of a collector that does not say when it accepts metrics again.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long the end of a load waits for the last one.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -26,6 +31,7 @@ pub struct Exporter {
 }
 
 struct ExporterState {
+    settings: Settings,
     figures: Mutex<Figures>,
     trouble: Mutex<CollectorState>,
 }
@@ -50,21 +56,37 @@ enum State {
     Stopped,
 }
 
+/// The result of sending.
+enum Sent {
+    Everything,
+    /// The collector may accept it later: not before this time, if it says so.
+    NotYet(Option<Duration>),
+    /// The collector accepts nothing.
+    Never,
+}
+
 impl Exporter {
-    /// Sends to this collector; `instance` identifies this process among the senders.
-    pub fn new(collector: Collector, instance: String) -> Result<Self, CollectorError> {
+    /// Sends to this collector.
+    pub fn new(collector: Collector, settings: Settings) -> Result<Self, CollectorError> {
+        let poster = Box::new(Poster::new(collector, settings.compresses)?);
         Ok(Self {
             shared: Arc::new(ExporterState {
-                figures: Mutex::new(Figures::new(instance)),
+                settings,
+                figures: Mutex::default(),
                 trouble: Mutex::default(),
             }),
-            state: Mutex::new(State::NotStarted(Box::new(Poster::new(collector)?))),
+            state: Mutex::new(State::NotStarted(poster)),
         })
     }
 
+    /// A phase of a load starts, with this number of connections if it is known: its series start at zero.
+    pub fn phase(&self, labels: &Labels, phase: Phase, connections: Option<u64>) {
+        lock(&self.shared.figures).phase(labels, phase, connections);
+    }
+
     /// Adds an interval to the sums.
-    pub fn interval(&self, labels: &Labels, phase: Phase, interval: &Interval, times: &CompactHistogram) {
-        lock(&self.shared.figures).take(labels, phase, interval, times);
+    pub fn interval(&self, labels: &Labels, phase: Phase, counted: IntervalCounts<'_>) {
+        lock(&self.shared.figures).take(labels, phase, counted);
         let mut state = lock(&self.state);
         if matches!(*state, State::NotStarted(_))
             && let State::NotStarted(poster) = mem::replace(&mut *state, State::Stopped)
@@ -116,40 +138,73 @@ impl Exporter {
 impl ExporterState {
     /// Sends what is due until it is asked to end, or the collector accepts nothing more.
     fn send_all(&self, mut poster: Poster, asked: &Receiver<()>) {
+        let (mut pause, mut failures) = (EVERY, 0);
         loop {
-            let ends = asked.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
-            let due = lock(&self.figures).due();
-            let taken = due.is_none_or(|due| self.send(&mut poster, due.encode_to_vec()));
-            if ends || !taken {
+            let ends = asked.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
+            // A collector that asks for a pause gets no request earlier.
+            if ends && failures > 0 {
+                return;
+            }
+            match self.send_due(&mut poster) {
+                Sent::Everything => (pause, failures) = (EVERY, 0),
+                Sent::NotYet(wait) => {
+                    pause = wait.unwrap_or_else(|| backoff(failures)).max(EVERY);
+                    failures += 1;
+                }
+                Sent::Never => return,
+            }
+            if ends {
                 return;
             }
         }
     }
 
-    /// Sends one request; returns whether another one makes sense.
-    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
+    /// Sends all that is due: the starts of series, then their values.
+    fn send_due(&self, poster: &mut Poster) -> Sent {
+        while let Some(body) = self.due() {
+            match self.send(poster, body) {
+                Sent::Everything => {}
+                other => return other,
+            }
+        }
+        Sent::Everything
+    }
+
+    fn due(&self) -> Option<Vec<u8>> {
+        let mut figures = lock(&self.figures);
+        let due = figures.due();
+        let metrics = metrics(&due, self.settings.histogram);
+        (!due.is_empty()).then(|| request(metrics, &self.settings.resource).encode_to_vec())
+    }
+
+    /// Sends one request.
+    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> Sent {
         let sent = poster.post(body);
         lock(&self.trouble).is_failing =
-            matches!(sent, Err(ExportError::ForNow(_) | ExportError::ForGood(_)));
+            matches!(sent, Err(ExportError::ForNow(..) | ExportError::ForGood(_)));
         let to = poster.collector();
         match sent {
-            Ok(()) => true,
-            Err(ExportError::Partly(reason)) => {
-                self.warn(&format!("{to} does not accept all live metrics: {reason}"));
-                true
+            Ok(()) => {
+                lock(&self.figures).accepted();
+                Sent::Everything
             }
-            Err(ExportError::ForNow(reason)) => {
+            Err(ExportError::Partly(reason)) => {
+                lock(&self.figures).accepted();
+                self.warn(&format!("{to} does not accept all live metrics: {reason}"));
+                Sent::Everything
+            }
+            Err(ExportError::ForNow(reason, wait)) => {
                 lock(&self.figures).owe_all();
                 self.warn(&format!(
                     "live metrics do not reach {to}: {reason}; the load continues, and they are sent once it answers"
                 ));
-                true
+                Sent::NotYet(wait)
             }
             Err(ExportError::ForGood(reason)) => {
                 self.warn(&format!(
                     "{to} does not accept live metrics: {reason}; the load continues without them"
                 ));
-                false
+                Sent::Never
             }
         }
     }
@@ -165,4 +220,26 @@ impl ExporterState {
 /// The sums stay valid if a thread panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pause after a number of failures: twice as long after each, and random, so that many senders do not return together.
+fn backoff(failures: u32) -> Duration {
+    let longest = EVERY
+        .saturating_mul(2u32.saturating_pow(failures + 1))
+        .min(LONGEST_PAUSE);
+    longest.mul_f64(rand::random_range(0.5..1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_limit() {
+        for (failures, longest_s) in [(0, 2), (1, 4), (3, 16), (20, 60), (40, 60)] {
+            let longest = Duration::from_secs(longest_s);
+            let pause = backoff(failures);
+            assert!(longest / 2 <= pause && pause <= longest, "{failures}: {pause:?}");
+        }
+    }
 }

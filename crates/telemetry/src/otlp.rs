@@ -64,7 +64,7 @@ pub(crate) struct KeyValue {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct AnyValue {
-    #[prost(oneof = "any_value::Value", tags = "1")]
+    #[prost(oneof = "any_value::Value", tags = "1, 3")]
     pub(crate) value: Option<any_value::Value>,
 }
 
@@ -75,6 +75,8 @@ pub(crate) mod any_value {
     pub(crate) enum Value {
         #[prost(string, tag = "1")]
         StringValue(String),
+        #[prost(int64, tag = "3")]
+        IntValue(i64),
     }
 }
 
@@ -86,12 +88,12 @@ pub(crate) struct Metric {
     pub(crate) description: String,
     #[prost(string, tag = "3")]
     pub(crate) unit: String,
-    #[prost(oneof = "metric::Data", tags = "5, 7, 9")]
+    #[prost(oneof = "metric::Data", tags = "5, 7, 9, 10")]
     pub(crate) data: Option<metric::Data>,
 }
 
 pub(crate) mod metric {
-    use super::{Gauge, Histogram, Oneof, Sum};
+    use super::{ExponentialHistogram, Gauge, Histogram, Oneof, Sum};
 
     #[derive(Clone, PartialEq, Oneof)]
     pub(crate) enum Data {
@@ -101,6 +103,8 @@ pub(crate) mod metric {
         Sum(Sum),
         #[prost(message, tag = "9")]
         Histogram(Histogram),
+        #[prost(message, tag = "10")]
+        ExponentialHistogram(ExponentialHistogram),
     }
 }
 
@@ -176,4 +180,40 @@ pub(crate) struct HistogramDataPoint {
     pub(crate) bucket_counts: Vec<u64>,
     #[prost(double, repeated, tag = "7")]
     pub(crate) explicit_bounds: Vec<f64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ExponentialHistogram {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) data_points: Vec<ExponentialHistogramDataPoint>,
+    #[prost(enumeration = "AggregationTemporality", tag = "2")]
+    pub(crate) aggregation_temporality: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ExponentialHistogramDataPoint {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) attributes: Vec<KeyValue>,
+    #[prost(fixed64, tag = "2")]
+    pub(crate) start_time_unix_nano: u64,
+    #[prost(fixed64, tag = "3")]
+    pub(crate) time_unix_nano: u64,
+    #[prost(fixed64, tag = "4")]
+    pub(crate) count: u64,
+    #[prost(double, optional, tag = "5")]
+    pub(crate) sum: Option<f64>,
+    #[prost(sint32, tag = "6")]
+    pub(crate) scale: i32,
+    #[prost(fixed64, tag = "7")]
+    pub(crate) zero_count: u64,
+    #[prost(message, optional, tag = "8")]
+    pub(crate) positive: Option<Buckets>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Buckets {
+    #[prost(sint32, tag = "1")]
+    pub(crate) offset: i32,
+    #[prost(uint64, repeated, tag = "2")]
+    pub(crate) bucket_counts: Vec<u64>,
 }

@@ -1,28 +1,39 @@
-//! Live metrics of the commands that make a load (`--otlp`): the exporter, and its labels.
+//! Live metrics of the commands that make a load (`--otlp`, `--metrics`): the exporter, and the labels.
 
 use crate::exit::bad_input;
 use prony_load::{Job, Order};
 use prony_records::Event;
 use prony_report::describe_load;
 use prony_runner::secrets;
-use prony_telemetry::{Collector, Exporter, Labels};
+use prony_telemetry::{Collector, CollectorError, Exporter, IntervalCounts, Labels, Variables};
+use std::str::FromStr;
 
-/// The standard variable with headers for OpenTelemetry collectors: secrets must not be in arguments.
-const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+/// The value of `--otlp`: a collector, or nothing if the standard variables name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CollectorArg(Option<Collector>);
 
-/// The exporter for a collector, if one is given.
-pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<Exporter>> {
-    let Some(mut collector) = collector.cloned() else {
+impl FromStr for CollectorArg {
+    type Err = CollectorError;
+
+    fn from_str(text: &str) -> Result<Self, CollectorError> {
+        let collector = (!text.is_empty()).then(|| text.parse()).transpose()?;
+        Ok(Self(collector))
+    }
+}
+
+/// The exporter, if metrics are to be sent.
+pub(crate) fn exporter(wanted: Option<&CollectorArg>) -> anyhow::Result<Option<Exporter>> {
+    let Some(CollectorArg(url)) = wanted else {
         return Ok(None);
     };
-    if let Ok(headers) = std::env::var(HEADERS) {
-        let with = collector.with_headers(&headers);
-        collector = with.map_err(|error| bad_input(anyhow::Error::new(error).context(HEADERS)))?;
-    }
+    let read = |name: &str| std::env::var(name).ok();
+    let variables = Variables(&read);
+    let collector = variables.collector(url.as_ref()).map_err(bad_input)?;
     secrets::add(|known| known.add_target(&collector.target()));
     let host = prony_host::hostname().unwrap_or_else(|| "localhost".to_owned());
     let instance = format!("{host}-{}", std::process::id());
-    Ok(Some(Exporter::new(collector, instance).map_err(bad_input)?))
+    let settings = variables.settings(&instance).map_err(bad_input)?;
+    Ok(Some(Exporter::new(collector, settings).map_err(bad_input)?))
 }
 
 /// Sends the metrics of a command's loads on a URL.
@@ -30,19 +41,28 @@ pub(crate) struct LiveMetrics(Exporter);
 
 impl LiveMetrics {
     /// `None` without a collector.
-    pub(crate) fn to(collector: Option<&Collector>) -> anyhow::Result<Option<Self>> {
-        Ok(exporter(collector)?.map(Self))
+    pub(crate) fn to(wanted: Option<&CollectorArg>) -> anyhow::Result<Option<Self>> {
+        Ok(exporter(wanted)?.map(Self))
     }
 
     /// Sends the metrics of an event.
     pub(crate) fn take(&self, labels: &Labels, event: &Event) {
-        if let Event::Interval {
-            phase,
-            interval,
-            times,
-        } = event
-        {
-            self.0.interval(labels, *phase, interval, times);
+        match event {
+            Event::Phase { phase, established } => self.0.phase(labels, *phase, Some(*established)),
+            Event::Interval {
+                phase,
+                interval,
+                times,
+                failures,
+            } => {
+                let counted = IntervalCounts {
+                    interval,
+                    failures,
+                    times,
+                };
+                self.0.interval(labels, *phase, counted);
+            }
+            _ => {}
         }
     }
 
@@ -64,16 +84,14 @@ impl LiveMetrics {
 pub(crate) fn labels(job: &Job, run: Option<&str>) -> Labels {
     let load = serde_json::to_value(&job.load).unwrap_or_default();
     let is_sequence = matches!(job.workload.order, Order::Sequence(_));
-    let mut attributes = vec![
-        ("service", job.target.authority.clone()),
-        ("workload", job.workload.name.clone()),
-        ("load", describe_load(&load, is_sequence)),
-        ("server.address", job.target.host.clone()),
-        ("server.port", job.target.port.to_string()),
-    ];
-    attributes.extend(run.map(|run| ("run", run.to_owned())));
-    Labels {
-        protocol: job.protocol,
-        attributes,
+    let mut labels = Labels::of(job.protocol, &job.workload);
+    labels.set("prony.service", job.target.authority.clone());
+    labels.set("prony.workload", job.workload.name.clone());
+    labels.set("prony.load", describe_load(&load, is_sequence));
+    labels.set("server.address", job.target.host.clone());
+    labels.set("server.port", job.target.port);
+    if let Some(run) = run {
+        labels.set("prony.run", run);
     }
+    labels
 }

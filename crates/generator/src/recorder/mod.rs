@@ -196,6 +196,7 @@ impl Recorder {
     ) {
         if self.window_open && now > self.begin {
             self.tally.window.errors += 1;
+            self.tally.window.failures.add(outcome, 1);
         }
         let is_known = match sent {
             Some(epoch) => {
@@ -368,6 +369,9 @@ impl Recorder {
             window.completed += u64::from(complete);
             window.valid += u64::from(valid);
             window.errors += u64::from(!valid);
+            if !valid {
+                window.failures.add(request.outcome, 1);
+            }
             window.in_flight_ns += request.end.saturating_sub(picked_up);
         } else {
             window.in_flight_ns += self.closed.saturating_sub(picked_up);

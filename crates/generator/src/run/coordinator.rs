@@ -233,6 +233,7 @@ impl Coordinator<'_> {
                 Event::Interval {
                     phase,
                     interval: done.interval(),
+                    failures: done.failures,
                     times: done.times,
                 }
             });

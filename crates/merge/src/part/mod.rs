@@ -129,7 +129,7 @@ impl Part {
 }
 
 /// First byte of an encoded part. Must change whenever the fields of a part change.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 /// Why parts cannot be decoded or merged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -42,6 +42,8 @@ pub struct WindowCounts {
     pub valid: u64,
     /// Failed requests, whatever the outcome.
     pub errors: u64,
+    /// The same, by outcome.
+    pub failures: Outcomes,
     /// Completed sequences.
     pub sequences: u64,
     /// Arrivals whose first request was sent.
@@ -57,10 +59,11 @@ pub struct WindowCounts {
 
 impl WindowCounts {
     /// Adds the events of another thread or interval.
-    pub const fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.completed += other.completed;
         self.valid += other.valid;
         self.errors += other.errors;
+        self.failures.merge(&other.failures);
         self.sequences += other.sequences;
         self.started += other.started;
         self.sent += other.sent;

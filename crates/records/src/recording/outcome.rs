@@ -101,6 +101,11 @@ impl Outcomes {
         self.total() - self.valid
     }
 
+    /// Whether no request was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for outcome in Outcome::ALL {

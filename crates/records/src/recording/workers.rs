@@ -1,6 +1,6 @@
 //! Results and states of workers, and the intervals that they record.
 
-use super::{CompactHistogram, Interval};
+use super::{CompactHistogram, Interval, Outcomes};
 use serde::{Deserialize, Serialize};
 
 /// The results of one worker, in a load that several workers made together.
@@ -90,6 +90,9 @@ pub struct IntervalPart {
     pub valid: u64,
     /// Number of failed requests, whatever the outcome.
     pub errors: u64,
+    /// The failed requests, by outcome.
+    #[serde(default)]
+    pub failures: Outcomes,
     /// Number of stream messages, if the replies are streams.
     #[serde(default)]
     pub messages: Option<u64>,
@@ -111,6 +114,7 @@ impl IntervalPart {
         self.completed += other.completed;
         self.valid += other.valid;
         self.errors += other.errors;
+        self.failures.merge(&other.failures);
         self.messages = match (self.messages, other.messages) {
             (Some(ours), Some(theirs)) => Some(ours + theirs),
             (ours, theirs) => ours.or(theirs),

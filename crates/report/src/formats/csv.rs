@@ -54,25 +54,23 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
         .iter()
         .map(|warning| warning.text.as_str())
         .collect();
+    let rank = |end: Option<u32>| end.map(|end| end.to_string()).unwrap_or_default();
+    let reason = summary.excluded.as_ref().map(|excluded| excluded.reason.as_str());
     let about = vec![
-        report.run.clone(),
-        group.contract.clone(),
-        group.workload.clone(),
-        group.load_text.clone(),
-        summary.id.service.clone(),
-        summary.id.variant.clone(),
-        of(|info| &info.title),
-        of(|info| &info.language),
-        of(|info| &info.framework),
-        of(|info| &info.class),
-        of(|info| info.version.as_deref().unwrap_or_default()),
-        summary.rank.map(|rank| rank.to_string()).unwrap_or_default(),
-        summary
-            .excluded
-            .as_ref()
-            .map(|excluded| excluded.reason.clone())
-            .unwrap_or_default(),
-        warnings.join("; "),
+        text(&report.run),
+        text(&group.contract),
+        text(&group.workload),
+        text(&group.load_text),
+        text(&summary.id.service),
+        text(&summary.id.variant),
+        text(&of(|info| &info.title)),
+        text(&of(|info| &info.language)),
+        text(&of(|info| &info.framework)),
+        text(&of(|info| &info.class)),
+        text(&of(|info| info.version.as_deref().unwrap_or_default())),
+        rank(summary.rank),
+        text(reason.unwrap_or_default()),
+        text(&warnings.join("; ")),
     ];
     let known: Vec<Vec<String>> = summary
         .metrics
@@ -85,7 +83,6 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
     } else {
         known
     };
-    let rank = |end: Option<u32>| end.map(|end| end.to_string()).unwrap_or_default();
     let last = vec![
         summary.generator_bound.to_string(),
         rank(summary.rank_low),
@@ -94,6 +91,16 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
     all.into_iter()
         .map(|numbers| [about.clone(), numbers, last.clone()].concat())
         .collect()
+}
+
+/// A cell with text from a service, after which a spreadsheet must not calculate: an apostrophe before a sign that starts a formula.
+fn text(cell: &str) -> String {
+    let starts_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if starts_formula && cell.parse::<f64>().is_err() {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
 }
 
 fn numbers(metric: Metric, quantity: &Quantity) -> Vec<String> {
@@ -127,4 +134,19 @@ fn numbers(metric: Metric, quantity: &Quantity) -> Vec<String> {
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_starts_a_formula() {
+        for formula in ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert_eq!(text(formula), format!("'{formula}"));
+        }
+        for plain in ["-1.5", "+3", "1e3", "go-fiber", "", "a=b"] {
+            assert_eq!(text(plain), plain);
+        }
+    }
 }

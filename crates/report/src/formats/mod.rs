@@ -6,6 +6,7 @@
 
 mod columns;
 mod csv;
+mod exported;
 mod hdr;
 mod html;
 mod junit;
@@ -19,7 +20,7 @@ mod terminal;
 pub use hdr::{interval_log, percentile_tables};
 pub(crate) use html::{drawn, page_of};
 pub use html::{page, page_data, served_page};
-pub use junit::junit;
+pub use junit::{CheckRun, junit};
 pub use prometheus::{RunProgress, exposition, progress};
 pub use svg::charts;
 pub use terminal::{TerminalStyle, standings};
@@ -33,8 +34,10 @@ use prony_statistics::Metric;
 pub enum Format {
     /// Aligned text.
     Terminal,
-    /// Markdown for a README or a pull request.
+    /// Markdown for a README.
     Markdown,
+    /// Short Markdown for a comment on a pull request, with this many services of each ranking.
+    GithubMarkdown(usize),
     /// A line per service × metric.
     Csv,
     /// The JSON object.
@@ -54,6 +57,7 @@ pub fn render(report: &Report, format: Format, look: TerminalStyle) -> Result<St
     match format {
         Format::Terminal => Ok(terminal::render(report, look)),
         Format::Markdown => Ok(markdown::render(report)),
+        Format::GithubMarkdown(top) => Ok(markdown::short(report, top)),
         Format::Csv => csv::render(report),
         Format::Json => serde_json::to_string_pretty(report)
             .map(|text| text + "\n")

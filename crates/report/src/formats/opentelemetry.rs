@@ -1,8 +1,9 @@
 //! Metrics of OpenTelemetry as OTLP JSON: the body of a POST to `/v1/metrics`.
 
+use super::exported::{ExportedMetric, FACTS, Fact, Statistic, load_label};
 use super::write;
 use crate::{GroupReport, Report, ReportError, Row};
-use prony_statistics::{Estimate, Metric, Quantity};
+use prony_statistics::Metric;
 use serde_json::{Value, json};
 use std::time::UNIX_EPOCH;
 
@@ -10,10 +11,15 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     let time = report.ended_at.as_ref().unwrap_or(&report.started_at);
     // OTLP encodes 64-bit numbers as text.
     let at = nanoseconds(time)?.to_string();
-    let metrics: Vec<Value> = Metric::ALL
-        .iter()
-        .filter_map(|&metric| gauge(report, metric, &at))
-        .collect();
+    let mut metrics: Vec<Value> = Vec::new();
+    for metric in Metric::ALL.iter().map(|&metric| ExportedMetric::of(metric)) {
+        metrics.extend(Statistic::ALL.map(|statistic| estimates(report, &metric, statistic, &at)));
+    }
+    metrics.extend(FACTS.iter().map(|fact| facts(report, fact, &at)));
+    metrics.retain(|metric| {
+        let points = metric["gauge"]["dataPoints"].as_array();
+        points.is_some_and(|points| !points.is_empty())
+    });
     let body = json!({
         "resourceMetrics": [{
             "resource": { "attributes": [
@@ -34,64 +40,73 @@ pub(super) fn render(report: &Report) -> Result<String, ReportError> {
         .map_err(|error| write("OTLP JSON", &error))
 }
 
-fn gauge(report: &Report, metric: Metric, at: &str) -> Option<Value> {
-    let rows = report
-        .groups
-        .iter()
-        .flat_map(|group| group.services.iter().map(move |row| (group, row)));
-    let points: Vec<Value> = rows
-        .filter_map(|(group, row)| Some(points(group, row, row.summary.metrics.get(metric)?, at)))
-        .flatten()
-        .collect();
-    (!points.is_empty()).then(|| {
-        json!({
-            "name": format!("prony.{}", metric.key()),
-            "description": metric.title(),
-            "unit": unit(metric),
-            "gauge": { "dataPoints": points },
-        })
+fn rows(report: &Report) -> impl Iterator<Item = (&GroupReport, &Row)> {
+    let groups = report.groups.iter();
+    groups.flat_map(|group| group.services.iter().map(move |row| (group, row)))
+}
+
+fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at: &str) -> Value {
+    let points = rows(report).filter_map(|(group, row)| {
+        let values = metric.values(row);
+        let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
+        let mut attributes = attributes(report, group, row);
+        attributes.extend(
+            metric
+                .confidence(row)
+                .map(|share| json!({ "key": "prony.confidence", "value": { "doubleValue": share } })),
+        );
+        // The rate of a service that the generator limited is a lower bound.
+        if row.summary.generator_bound {
+            attributes.push(json!({ "key": "prony.generator_bound", "value": { "boolValue": true } }));
+        }
+        Some(json!({ "timeUnixNano": at, "asDouble": number(value), "attributes": attributes }))
+    });
+    let word = Some(statistic.word()).filter(|word| !word.is_empty());
+    let name = word.map_or_else(
+        || format!("prony.{}", metric.name),
+        |word| format!("prony.{}.{word}", metric.name),
+    );
+    json!({
+        "name": name,
+        "description": metric.title(statistic),
+        "unit": metric.unit,
+        "gauge": { "dataPoints": points.collect::<Vec<Value>>() },
     })
 }
 
-/// The unit as a UCUM code, which OpenTelemetry requires.
-fn unit(metric: Metric) -> &'static str {
-    match metric.unit() {
-        "bytes" => "By",
-        "cpus" => "{cpu}",
-        "1/s" => "{reply}/s",
-        other => other,
-    }
+fn facts(report: &Report, fact: &Fact, at: &str) -> Value {
+    let points = rows(report).filter_map(|(group, row)| {
+        let value = (fact.value)(row)?.to_string();
+        let mut attributes = attributes(report, group, row);
+        if let (Some(excluded), "excluded") = (&row.summary.excluded, fact.name) {
+            attributes.push(attribute("prony.excluded.reason", &excluded.reason));
+        }
+        Some(json!({ "timeUnixNano": at, "asInt": value, "attributes": attributes }))
+    });
+    json!({
+        "name": format!("prony.{}", fact.name),
+        "description": fact.help,
+        "unit": "",
+        "gauge": { "dataPoints": points.collect::<Vec<Value>>() },
+    })
 }
 
-fn points(group: &GroupReport, row: &Row, quantity: &Quantity, at: &str) -> Vec<Value> {
-    let point = |statistic: &str, value: f64, confidence: Option<f64>| {
-        let mut attributes = vec![
-            attribute("contract", &group.contract),
-            attribute("workload", &group.workload),
-            attribute("load", &group.load_text),
-            attribute("service", &row.summary.id.service),
-            attribute("variant", &row.summary.id.variant),
-            attribute("statistic", statistic),
-        ];
-        attributes.extend(
-            confidence.map(|share| json!({ "key": "confidence", "value": { "doubleValue": share } })),
-        );
-        json!({ "timeUnixNano": at, "asDouble": value, "attributes": attributes })
-    };
-    match quantity.estimate() {
-        Some(&Estimate {
-            point: middle,
-            low,
-            high,
-            confidence,
-        }) => [("point", middle), ("low", low), ("high", high)]
-            .map(|(statistic, value)| point(statistic, value, Some(confidence)))
-            .to_vec(),
-        None => quantity
-            .position()
-            .map(|value| point("single_trial", value, None))
-            .into_iter()
-            .collect(),
+fn attributes(report: &Report, group: &GroupReport, row: &Row) -> Vec<Value> {
+    vec![
+        attribute("prony.contract", &group.contract),
+        attribute("prony.workload", &group.workload),
+        attribute("prony.load", &load_label(report, group)),
+        attribute("prony.service", &row.summary.id.service),
+        attribute("prony.variant", &row.summary.id.variant),
+    ]
+}
+
+/// A number as protobuf writes it in JSON, which has no infinity.
+fn number(value: f64) -> Value {
+    if value.is_infinite() {
+        json!("Infinity")
+    } else {
+        json!(value)
     }
 }
 

@@ -1,58 +1,76 @@
-//! The text exposition format of Prometheus: a gauge per metric, with its interval as labels.
+//! The text exposition format of Prometheus: a gauge for each number of a metric, in base units.
 
+use super::exported::{ExportedMetric, FACTS, Statistic, load_label, saved_name};
 use crate::{GroupReport, Report, Row};
-use prony_statistics::{Metric, Quantity};
+use prony_statistics::Metric;
+use std::time::UNIX_EPOCH;
 
-/// A row with its report and its group.
-type RowContext<'a> = (&'a Report, &'a GroupReport, &'a Row);
+/// A row with its labels.
+type LabelledRow<'a> = (String, &'a Row);
 
 /// The samples of several reports: each metric is declared once, with the rows of all reports.
 pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
+    let reports: Vec<&Report> = reports.into_iter().collect();
     let rows_of = |report: &'a Report| {
-        let groups = report.groups.iter();
-        groups.flat_map(move |group| group.services.iter().map(move |row| (report, group, row)))
+        let rows = move |group: &'a GroupReport| {
+            let services = group.services.iter();
+            services.map(move |row| (labels(report, group, row), row))
+        };
+        report.groups.iter().flat_map(rows)
     };
-    let rows: Vec<RowContext<'_>> = reports.into_iter().flat_map(rows_of).collect();
+    let rows: Vec<LabelledRow<'a>> = reports.iter().flat_map(|report| rows_of(report)).collect();
     let mut out = String::new();
-    for &metric in Metric::ALL {
-        let lines: String = rows
-            .iter()
-            .filter_map(|place| Some(samples(place, metric, place.2.summary.metrics.get(metric)?)))
-            .collect();
-        if !lines.is_empty() {
-            out += &format!(
-                "# HELP prony_{0} {1}, in {2}, with its confidence interval.\n# TYPE prony_{0} gauge\n{lines}",
-                metric.key(),
-                metric.title(),
-                metric.unit()
-            );
+    for metric in Metric::ALL.iter().map(|&metric| ExportedMetric::of(metric)) {
+        for statistic in Statistic::ALL {
+            out += &estimates(&rows, &metric, statistic);
         }
     }
-    out += &gauge(
-        &rows,
-        (
-            "rank",
-            "Rank in its group; services that are statistically tied share one.",
-        ),
-        |row| row.summary.rank,
-    );
-    out += &gauge(&rows, ("trials", "Trials with a measurement."), |row| {
-        Some(row.summary.trials)
+    for fact in &FACTS {
+        let samples = rows.iter().filter_map(|(labels, row)| {
+            let value = f64::from((fact.value)(row)?);
+            Some((labels.clone(), value))
+        });
+        out += &gauge(fact.name, fact.help, samples);
+    }
+    out + &last_runs(&reports)
+}
+
+fn estimates(rows: &[LabelledRow<'_>], metric: &ExportedMetric, statistic: Statistic) -> String {
+    let words = [
+        Some(metric.name.as_str()),
+        Some(statistic.word()).filter(|word| !word.is_empty()),
+        metric.word,
+    ];
+    let name = words.into_iter().flatten().collect::<Vec<&str>>().join("_");
+    let samples = rows.iter().filter_map(|(labels, row)| {
+        let values = metric.values(row);
+        let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
+        Some((labels.clone(), value))
     });
-    out += &gauge(
-        &rows,
-        ("excluded", "1 if the service is excluded from the ranking."),
-        |row| Some(u32::from(row.summary.excluded.is_some())),
-    );
-    out += &gauge(
-        &rows,
-        (
-            "generator_bound",
-            "1 if the generator was the limit, so that rates are lower bounds.",
-        ),
-        |row| Some(u32::from(row.summary.generator_bound)),
-    );
-    out
+    gauge(&name, &format!("{}.", metric.title(statistic)), samples)
+}
+
+/// When each suite was measured last, so that a missing nightly run can raise an alert.
+fn last_runs(reports: &[&Report]) -> String {
+    let times = reports.iter().filter_map(|report| {
+        let at = report.ended_at.as_ref().unwrap_or(&report.started_at);
+        let since = humantime::parse_rfc3339_weak(at).ok()?.duration_since(UNIX_EPOCH);
+        Some((run_labels(report), since.ok()?.as_secs_f64().floor()))
+    });
+    let infos = reports.iter().map(|report| {
+        let version = quoted(&report.environment.prony);
+        let labels = format!(
+            "suite=\"{}\",run=\"{}\"",
+            quoted(&report.suite),
+            quoted(&report.run)
+        );
+        (format!("{labels},prony_version=\"{version}\""), 1.0)
+    });
+    gauge(
+        "last_run_timestamp_seconds",
+        "When the last run of a suite ended.",
+        times,
+    ) + &gauge("last_run_info", "The last run of a suite.", infos)
 }
 
 /// The progress of a run that has not ended.
@@ -68,67 +86,62 @@ pub struct RunProgress {
 
 /// The samples of runs in progress.
 pub fn progress(runs: &[RunProgress]) -> String {
-    let gauge = |name: &str, help: &str, value: fn(&RunProgress) -> u32| {
-        let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
-        for run in runs {
+    let of_runs = |name: &str, help: &str, value: fn(&RunProgress) -> u32| {
+        let samples = runs.iter().map(|run| {
             let (suite, id) = (quoted(&run.suite), quoted(&run.run));
-            out += &format!("prony_{name}{{suite=\"{suite}\",run=\"{id}\"}} {}\n", value(run));
-        }
-        out
+            (format!("suite=\"{suite}\",run=\"{id}\""), f64::from(value(run)))
+        });
+        gauge(name, help, samples)
     };
-    gauge(
+    of_runs(
         "run_trials",
         "Trials of a run in progress that have ended.",
         |run| run.trials,
-    ) + &gauge(
+    ) + &of_runs(
         "run_trials_planned",
         "Trials in the plan of a run in progress.",
         |run| run.planned,
     )
 }
 
-fn samples(place: &RowContext<'_>, metric: Metric, quantity: &Quantity) -> String {
-    let labels = labels(place);
-    let line = |statistic: &str, value: f64| {
-        format!(
-            "prony_{}{{{labels},statistic=\"{statistic}\"}} {value}\n",
-            metric.key()
-        )
-    };
-    match quantity.estimate() {
-        Some(estimate) => {
-            line("point", estimate.point) + &line("low", estimate.low) + &line("high", estimate.high)
-        }
-        None => quantity
-            .position()
-            .map_or_else(String::new, |value| line("single_trial", value)),
+/// The samples of a metric; nothing without any.
+fn gauge(name: &str, help: &str, samples: impl Iterator<Item = (String, f64)>) -> String {
+    let lines: String = samples
+        .map(|(labels, value)| format!("prony_{name}{{{labels}}} {}\n", shown(value)))
+        .collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n{lines}")
+}
+
+fn shown(value: f64) -> String {
+    if value.is_infinite() {
+        "+Inf".to_owned()
+    } else {
+        value.to_string()
     }
 }
 
-fn gauge(rows: &[RowContext<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
-    let (name, help) = about;
-    let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
-    for place in rows {
-        if let Some(value) = value(place.2) {
-            out += &format!("prony_{name}{{{}}} {value}\n", labels(place));
-        }
+fn run_labels(report: &Report) -> String {
+    let suite = format!("suite=\"{}\"", quoted(&report.suite));
+    match saved_name(report) {
+        Some(run) => format!("{suite},run=\"{}\"", quoted(run)),
+        None => suite,
     }
-    out
 }
 
-fn labels((report, group, row): &RowContext<'_>) -> String {
+fn labels(report: &Report, group: &GroupReport, row: &Row) -> String {
+    let load = load_label(report, group);
     let pairs = [
-        ("suite", &report.suite),
-        ("run", &report.run),
         ("contract", &group.contract),
         ("workload", &group.workload),
-        ("load", &group.load_text),
+        ("load", &load),
         ("service", &row.summary.id.service),
         ("variant", &row.summary.id.variant),
     ];
-    pairs
-        .map(|(name, value)| format!("{name}=\"{}\"", quoted(value)))
-        .join(",")
+    let pairs = pairs.map(|(name, value)| format!("{name}=\"{}\"", quoted(value)));
+    format!("{},{}", run_labels(report), pairs.join(","))
 }
 
 /// Escapes the backslash, the quote and the line feed in a label value.

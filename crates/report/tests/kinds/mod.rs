@@ -387,6 +387,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
         warnings: warnings.iter().map(ToString::to_string).collect(),
         skipped: Vec::new(),
         unavailable: unavailable.map(str::to_owned),
+        took_ms: None,
     };
     let matrix = CheckMatrix {
         schema: 1,

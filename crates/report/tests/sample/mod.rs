@@ -181,6 +181,7 @@ fn checks() -> CheckMatrix {
             warnings: Vec::new(),
             skipped: Vec::new(),
             unavailable: None,
+            took_ms: None,
         }
     };
     CheckMatrix {

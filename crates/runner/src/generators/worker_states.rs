@@ -128,7 +128,7 @@ impl WorkerStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_records::{CompactHistogram, Histogram, IntervalPart};
+    use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcomes};
 
     fn part(completed: u64) -> Event {
         Event::IntervalPart {
@@ -140,6 +140,7 @@ mod tests {
                 completed,
                 valid: completed,
                 errors: 0,
+                failures: Outcomes::default(),
                 messages: None,
                 times: CompactHistogram::of(&Histogram::new()),
             },

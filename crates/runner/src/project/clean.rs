@@ -138,13 +138,14 @@ pub fn clean(state: &Path, options: &CleanOptions<'_>) -> Result<Vec<Entry>, Com
     let engine = Engine::find().ok();
     for &kind in options.kinds {
         for path in paths(state, kind)? {
-            let Ok(data) = fs::symlink_metadata(&path) else {
-                continue;
-            };
-            if age(&data) < options.unchanged_for {
+            if fs::symlink_metadata(&path).is_err() {
                 continue;
             }
-            let bytes = size(&path);
+            let contents = Contents::of(&path);
+            if contents.age() < options.unchanged_for {
+                continue;
+            }
+            let bytes = contents.bytes;
             let fate = forget(kind, &path, &users, options.dry);
             if kind == Kind::Builds && fate == CleanOutcome::Removed && !options.dry {
                 forget_image(engine.as_ref(), name(&path));
@@ -234,12 +235,6 @@ fn name(path: &Path) -> &str {
         .unwrap_or_default()
 }
 
-fn age(data: &Metadata) -> Duration {
-    let changed = data.modified().ok();
-    let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
-    age.unwrap_or_default()
-}
-
 fn forget(kind: Kind, path: &Path, users: &Users, dry: bool) -> CleanOutcome {
     let in_use = |process: Option<u32>| {
         let by = process.map_or("another process".to_owned(), |process| {
@@ -282,14 +277,37 @@ fn forget(kind: Kind, path: &Path, users: &Users, dry: bool) -> CleanOutcome {
     }
 }
 
-/// The size of a tree on the disk; unreadable entries count as zero.
-fn size(path: &Path) -> u64 {
-    let own = fs::symlink_metadata(path).map_or(0, |data| data.blocks() * BLOCK);
-    let walk = Walk::new(path);
-    own + walk
-        .readable()
-        .map(|entry| entry.metadata.blocks() * BLOCK)
-        .sum::<u64>()
+/// A tree on the disk; unreadable entries count as nothing.
+#[derive(Debug, Default)]
+struct Contents {
+    bytes: u64,
+    /// The last change of anything in it: that of a folder says nothing about files further inside.
+    changed: Option<SystemTime>,
+}
+
+impl Contents {
+    fn of(path: &Path) -> Self {
+        let mut contents = Self::default();
+        if let Ok(own) = fs::symlink_metadata(path) {
+            contents.add(&own);
+        }
+        for entry in Walk::new(path).readable() {
+            contents.add(&entry.metadata);
+        }
+        contents
+    }
+
+    fn add(&mut self, data: &Metadata) {
+        self.bytes += data.blocks() * BLOCK;
+        self.changed = self.changed.max(data.modified().ok());
+    }
+
+    fn age(&self) -> Duration {
+        let age = self
+            .changed
+            .and_then(|changed| SystemTime::now().duration_since(changed).ok());
+        age.unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -359,6 +377,31 @@ mod tests {
         ] {
             assert_eq!(here(path), stays, "{path}");
         }
+    }
+
+    /// A file deep inside a folder does not change the time of the folder.
+    #[test]
+    fn a_folder_is_as_old_as_its_newest_file() {
+        let state = filled();
+        let old = SystemTime::now() - Duration::from_hours(240);
+        for folder in [
+            "cache/go",
+            "cache/go/deep",
+            "revisions/0a1b-go",
+            "revisions/0a1b-go/WHOLE",
+        ] {
+            let file = fs::File::open(state.path().join(folder)).expect("opens");
+            file.set_modified(old).expect("an earlier time");
+        }
+        let options = CleanOptions {
+            kinds: &[Kind::Revisions, Kind::Cache],
+            unchanged_for: Duration::from_hours(168),
+            dry: false,
+        };
+        let entries = clean(state.path(), &options).expect("cleaned");
+        let removed: Vec<&str> = entries.iter().map(|entry| name(&entry.path)).collect();
+        assert_eq!(removed, ["0a1b-go"], "{entries:?}");
+        assert!(state.path().join("cache/go/deep/module").exists());
     }
 
     /// The name of the binary and its process ID do not matter: other containers have other ones.

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Marks the folder of a revision that was checked out completely.
 const WHOLE: &str = ".prony-whole";
@@ -202,6 +203,9 @@ fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf
     let root = checkout.state().join("revisions").join(commit);
     let folder = Path::new("services").join(service);
     if root.join(WHOLE).is_file() && root.join(&folder).is_dir() {
+        // `prony clean --older-than` counts from the last use.
+        let stamp = File::options().append(true).open(root.join(WHOLE));
+        let _ = stamp.and_then(|file| file.set_modified(SystemTime::now()));
         return Ok(root);
     }
     // Checked out into a temporary folder and then renamed, so that an interrupted checkout is never mistaken for a complete
@@ -288,9 +292,10 @@ fn git(checkout: &Checkout) -> Command {
 mod tests {
     use super::{ServiceSelector, taken_out};
     use crate::Checkout;
-    use std::fs;
+    use std::fs::{self, File};
     use std::path::Path;
     use std::process::Command;
+    use std::time::SystemTime;
 
     /// Runs git in a folder, and returns what it prints.
     fn git(root: &Path, arguments: &[&str]) -> String {
@@ -351,6 +356,24 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, [".gitattributes", ".prony-whole", "contracts", "services"]);
+    }
+
+    /// `prony clean --older-than` counts from the last use.
+    #[test]
+    fn a_revision_that_is_used_again_is_not_old() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let commit = committed(folder.path(), folder.path(), &[]);
+        let checkout = Checkout {
+            root: folder.path().to_owned(),
+        };
+        let stamp = || {
+            let taken = taken_out(&checkout, &commit, "toy").expect("taken out");
+            taken.join(super::WHOLE)
+        };
+        let old = SystemTime::UNIX_EPOCH;
+        let file = File::options().append(true).open(stamp()).expect("opens");
+        file.set_modified(old).expect("an earlier time");
+        assert!(fs::metadata(stamp()).expect("there").modified().expect("a time") > old);
     }
 
     /// More than a pipe holds: who reads the files first and the messages later waits for ever.

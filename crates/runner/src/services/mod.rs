@@ -179,6 +179,15 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     fn begin_load(&mut self, run: &LoadRun, until: WarmUp, resets: bool) -> Result<WarmUpWatch, Failure> {
         self.end_load(run.slot)?;
         self.announce(run);
+        let slot = &self.slots[run.slot];
+        if let (Purpose::Record(number), Some(ready)) = (&run.purpose, &slot.ready) {
+            let target = &ready.subject.target;
+            self.journal.progress(Progress::Loads {
+                number: *number,
+                host: target.host.clone(),
+                port: target.port,
+            });
+        }
         let context = &self.run.context;
         let slot = &mut self.slots[run.slot];
         if resets {

@@ -90,6 +90,7 @@ fn key(row: &ServiceCheck) -> Key {
 fn merged(known: &ServiceCheck, check: &ServiceCheck) -> ServiceCheck {
     let mut row = known.clone();
     row.passed &= check.passed;
+    row.took_ms = known.took_ms.zip(check.took_ms).map(|(one, other)| one + other);
     for case in &check.cases {
         if !row.cases.contains(case) {
             row.cases.push(case.clone());
@@ -134,6 +135,7 @@ mod tests {
             warnings: Vec::new(),
             skipped: Vec::new(),
             unavailable: None,
+            took_ms: None,
         }
     }
 

@@ -10,12 +10,11 @@ use crate::checkout::TestbedArgs;
 use crate::exit::Exit;
 use crate::option_values::{rate, share, time};
 use crate::output::print;
-use crate::telemetry::{self, LiveMetrics};
+use crate::telemetry::{self, CollectorArg, LiveMetrics};
 use crate::text;
 use prony_load::{Arrival, DurationText, Job, Load, Objective, Profile, Rate, Search, Spacing};
 use prony_records::Event;
 use prony_runner::designs::capacity::{CapacitySteps, Point, search_running};
-use prony_telemetry::Collector;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -42,9 +41,9 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Send live metrics to this OpenTelemetry collector
-    #[arg(long, value_name = "URL", hide_short_help = true)]
-    otlp: Option<Collector>,
+    /// Send live metrics to this OpenTelemetry collector [default: `OTEL_EXPORTER_OTLP_ENDPOINT`]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", hide_short_help = true)]
+    otlp: Option<CollectorArg>,
     /// Open connections
     #[arg(
         short,

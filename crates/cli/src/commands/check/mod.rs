@@ -12,11 +12,13 @@ use prony_check::{CheckRequest, check, protocol_word};
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
+use prony_report::CheckRun;
 use prony_runner::check_services::{CheckScope, Outcome, Row, check_services};
 use prony_runner::{LocalTestbed, secrets, shipped_contracts};
 use prony_store::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Check a server or service against a contract
 #[derive(Debug, clap::Args)]
@@ -88,6 +90,7 @@ impl From<ProtocolArg> for Protocol {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
     eprintln!("seed {seed}");
+    let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let (rows, store) = if let Some(url) = &args.url {
         (vec![running(args, url, seed)?], None)
     } else {
@@ -102,7 +105,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     secrets::mask_matrix(&mut matrix);
     if let Some(file) = &args.junit {
         let file = reporting::file(file, "checks.junit.xml");
-        reporting::write(&file, &prony_report::junit(&matrix))?;
+        let host = prony_host::hostname();
+        let run = CheckRun {
+            run: None,
+            started_at: &started_at,
+            host: host.as_deref().unwrap_or("localhost"),
+        };
+        reporting::write(&file, &prony_report::junit(&matrix, run))?;
     }
     let exit = if rows.iter().any(Row::failed) {
         Exit::ObjectiveFailed
@@ -119,7 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         text::show(view::text(&rows, text::columns()).trim_end())?;
     }
     if let Some(store) = store {
-        let now = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         store.append_check_matrix(None, &now, &matrix)?;
     }
     Ok(exit)

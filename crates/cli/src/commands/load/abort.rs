@@ -78,6 +78,7 @@ impl AbortRule {
             phase: Phase::Measurement,
             interval,
             times,
+            ..
         } = event
         {
             self.add(interval, times);
@@ -176,6 +177,7 @@ mod tests {
                 response_time_ns_p99: None,
             },
             times: CompactHistogram::of(&times),
+            failures: prony_records::Outcomes::default(),
         }
     }
 

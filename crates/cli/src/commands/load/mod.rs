@@ -68,9 +68,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         warn_of_others();
     }
     let mut view = view::View::new(&job);
-    let metrics = args.metrics.map(Metrics::serve).transpose()?;
-    let live = LiveMetrics::to(args.otlp.as_ref())?;
     let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
+    let serve = |address| Metrics::serve(address, labels.clone());
+    let metrics = args.metrics.map(serve).transpose()?;
+    let live = LiveMetrics::to(args.otlp.as_ref())?;
     let (own_commands, commands) = signals::load_commands()?;
     let objective = args.objective.as_ref().filter(|_| args.abort_on_miss);
     let mut abort = objective.map(|objective| AbortRule::new(&job, objective, own_commands));

@@ -7,7 +7,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, ReportContext};
 use anyhow::{Context as _, anyhow};
-use prony_report::{Format, Report, interval_log, junit, percentile_tables, render};
+use prony_report::{CheckRun, Format, Report, interval_log, junit, percentile_tables, render};
 use std::path::{Path, PathBuf};
 
 /// Export a run as text, HTML, Markdown, CSV or JSON
@@ -20,6 +20,7 @@ Examples:
   prony report
   prony report quick --format html
   prony report results/004/report.json --format md
+  prony report --format github --top 5 >> \"$GITHUB_STEP_SUMMARY\"
   prony report --site public
   prony report --site public --from results --base-url https://example.org/")]
 pub(crate) struct Args {
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// Output file, or a folder for report.html or similar
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
+    /// Services of each ranking in --format github
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
     #[command(flatten)]
     site: site::SiteArgs,
     #[command(flatten)]
@@ -47,8 +51,10 @@ enum ReportFormat {
     Terminal,
     /// One self-contained page with charts
     Html,
-    /// Markdown for a README or a pull request
+    /// Markdown for a README
     Md,
+    /// Short Markdown for a comment on a pull request
+    Github,
     /// One line per service and metric
     Csv,
     /// All data, for programs
@@ -88,6 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         ReportFormat::Junit => junit_of(&report)?,
         ReportFormat::Terminal => render(&report, Format::Terminal, reporting::look())?,
         ReportFormat::Md => render(&report, Format::Markdown, reporting::look())?,
+        ReportFormat::Github => render(&report, Format::GithubMarkdown(args.top), reporting::look())?,
         ReportFormat::Csv => render(&report, Format::Csv, reporting::look())?,
         ReportFormat::Json => render(&report, Format::Json, reporting::look())?,
         ReportFormat::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
@@ -172,6 +179,7 @@ impl ReportFormat {
             Self::Terminal => "report.txt",
             Self::Html => "report.html",
             Self::Md => "report.md",
+            Self::Github => "comment.md",
             Self::Csv => "report.csv",
             Self::Json => "report.json",
             Self::Prometheus => "report.prom",
@@ -206,7 +214,7 @@ fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
 
 fn junit_of(report: &Report) -> anyhow::Result<String> {
     match &report.checks {
-        Some(checks) => Ok(junit(checks)),
+        Some(checks) => Ok(junit(checks, CheckRun::of(report))),
         None => Err(bad_input(anyhow!(
             "the run {} has no contract checks: `prony check --junit` writes them",
             report.run

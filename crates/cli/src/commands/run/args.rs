@@ -2,10 +2,10 @@
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::option_values::{share, share_above_zero, time};
+use crate::telemetry::CollectorArg;
 use prony_config::{Address, Design, Machine, PlanOverrides, Starts};
 use prony_load::DurationText;
 use prony_runner::ResumeOptions;
-use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,9 +90,9 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Send live metrics to this OpenTelemetry collector
-    #[arg(long, value_name = "URL")]
-    pub(super) otlp: Option<Collector>,
+    /// Send live metrics to this OpenTelemetry collector [default: `OTEL_EXPORTER_OTLP_ENDPOINT`]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    pub(super) otlp: Option<CollectorArg>,
     #[command(flatten)]
     pub(super) testbed: TestbedArgs,
     #[command(flatten)]

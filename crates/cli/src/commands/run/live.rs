@@ -1,12 +1,13 @@
 //! Sends the metrics of a run to a collector (`--otlp`), in addition to showing the run to the user.
 
 use super::view::View;
+use anyhow::Context as _;
 use prony_config::{Catalogue, Plan};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::describe_load;
 use prony_runner::Progress;
 use prony_runner::{BuildResults, SessionObserver};
-use prony_telemetry::{Exporter, Labels};
+use prony_telemetry::{Exporter, IntervalCounts, Labels};
 
 pub(super) struct LiveRun<'a> {
     view: &'a mut View,
@@ -20,29 +21,34 @@ pub(super) struct LiveRun<'a> {
 }
 
 impl<'a> LiveRun<'a> {
-    pub(super) fn new(view: &'a mut View, exporter: Exporter, plan: &Plan, catalogue: &Catalogue) -> Self {
+    pub(super) fn new(
+        view: &'a mut View,
+        exporter: Exporter,
+        plan: &Plan,
+        catalogue: &Catalogue,
+    ) -> anyhow::Result<Self> {
         let of = |entry: &prony_config::Entry| {
             let group = plan.group_of(entry);
             let contract = catalogue.contracts.get(&group.contract);
-            let is_sequence = contract.is_some_and(|contract| contract.is_sequence(&group.workload));
-            Labels {
-                protocol: entry.protocol,
-                attributes: vec![
-                    ("service", entry.service.clone()),
-                    ("variant", entry.variant.clone()),
-                    ("contract", group.contract.clone()),
-                    ("workload", group.workload.clone()),
-                    ("load", describe_load(&group.load_record(), is_sequence)),
-                ],
-            }
+            let contract = contract.with_context(|| format!("no contract `{}`", group.contract))?;
+            let workload = contract.workload(&group.workload, entry.protocol)?;
+            let is_sequence = contract.is_sequence(&group.workload);
+            let mut labels = Labels::of(entry.protocol, &workload);
+            labels.set("prony.service", entry.service.clone());
+            labels.set("prony.variant", entry.variant.clone());
+            labels.set("prony.contract", group.contract.clone());
+            labels.set("prony.workload", group.workload.clone());
+            labels.set("prony.load", describe_load(&group.load_record(), is_sequence));
+            Ok(labels)
         };
-        Self {
+        let labels: anyhow::Result<Vec<Labels>> = plan.entries.iter().map(of).collect();
+        Ok(Self {
             view,
             exporter,
-            labels: plan.entries.iter().map(of).collect(),
+            labels: labels?,
             entries: plan.trials().map(|planned| planned.entry).collect(),
             now: None,
-        }
+        })
     }
 
     fn warn(&self) {
@@ -67,7 +73,7 @@ impl SessionObserver for LiveRun<'_> {
 
     fn run_started(&mut self, run: &RunRecord) {
         for labels in &mut self.labels {
-            labels.attributes.push(("run", run.id.clone()));
+            labels.set("prony.run", run.id.clone());
         }
         self.view.run_started(run);
     }
@@ -81,13 +87,30 @@ impl SessionObserver for LiveRun<'_> {
         match progress {
             Progress::Begins { number, .. } => self.now = entry_of(number.saturating_sub(1)),
             Progress::Turn { number } => self.now = entry_of(*number),
+            Progress::Loads { number, host, port } => {
+                if let Some(labels) = entry_of(*number).and_then(|entry| self.labels.get_mut(entry)) {
+                    labels.set("server.address", host.clone());
+                    labels.set("server.port", *port);
+                }
+            }
+            Progress::Phase(phase) => {
+                if let Some(labels) = self.now.and_then(|entry| self.labels.get(entry)) {
+                    self.exporter.phase(labels, *phase, None);
+                }
+            }
             Progress::Interval {
                 phase,
                 interval,
                 times,
+                failures,
             } => {
+                let counted = IntervalCounts {
+                    interval,
+                    failures,
+                    times,
+                };
                 if let Some(labels) = self.now.and_then(|entry| self.labels.get(entry)) {
-                    self.exporter.interval(labels, *phase, interval, times);
+                    self.exporter.interval(labels, *phase, counted);
                 }
             }
             _ => {}

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let measured = match exporter {
         Some(exporter) => {
-            let mut live = LiveRun::new(&mut view, exporter, &plan, &catalogue);
+            let mut live = LiveRun::new(&mut view, exporter, &plan, &catalogue)?;
             session.measure(&plan, resumed, &mut live)
         }
         None => session.measure(&plan, resumed, &mut view),

@@ -212,8 +212,8 @@ impl WarningInputs {
     fn shortage(&self) -> Option<Warning> {
         let reason = self.own_shortage.as_deref()?;
         let text = format!(
-            "{} connections failed on the generator's machine: {reason}.",
-            count(self.own_shortages)
+            "{} failed on the generator's machine: {reason}.",
+            counted(self.own_shortages, "connection")
         );
         Some(
             Warning::new(WarningKind::GeneratorSaturated, text)
@@ -261,12 +261,18 @@ impl WarningInputs {
     fn closing(&self) -> Option<Warning> {
         (self.closed_by_server > 0 && self.load != LoadKind::Users).then(|| {
             let text = format!(
-                "The server closed {} keep-alive connections; reconnecting is part of the throughput.",
-                count(self.closed_by_server)
+                "The server closed {}; reconnecting is part of the throughput.",
+                counted(self.closed_by_server, "keep-alive connection")
             );
             Warning::new(WarningKind::ConnectionClosed, text).advise("Raise its keep-alive limit.")
         })
     }
+}
+
+/// A number of things: the word gets an `s` unless there is one.
+fn counted(number: u64, one: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {one}{end}", count(number))
 }
 
 /// Formats a duration for people.

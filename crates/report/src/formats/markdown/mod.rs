@@ -3,7 +3,7 @@
 mod machine;
 mod published;
 
-use super::columns::{Columns, unit_of};
+use super::columns::{Column, Columns, unit_of};
 use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
 use crate::formats::levels::Levels;
@@ -20,10 +20,63 @@ const BAR: f64 = 32.0;
 const NAME: usize = 28;
 /// A ratio whose ends differ by this factor is not worth printing.
 const VAGUE: f64 = 4.0;
+/// Most characters of a comment on GitHub, with room for other text.
+const COMMENT: usize = 60_000;
 /// Maximum number of pairs that are listed: neighbours in the ranking, which a reader compares first.
 const MOST_PAIRS: usize = 12;
 
 pub(super) fn render(report: &Report) -> String {
+    let mut out = heading(report);
+    for group in &report.groups {
+        out += &section(report, group);
+    }
+    out += &levels_section(report);
+    out += &checks(report);
+    out += &published::section(report);
+    out += "\n## How this was measured\n\n";
+    for sentence in &report.method {
+        out += &format!("- {}\n", safe(sentence));
+    }
+    out += &machine::section(report);
+    out
+}
+
+/// The rankings with the first `top` services of each, in at most [`COMMENT`] characters.
+pub(super) fn short(report: &Report, top: usize) -> String {
+    let mut out = heading(report);
+    for (number, group) in report.groups.iter().enumerate() {
+        let table = shortened(report, group, top);
+        if out.chars().count() + table.chars().count() > COMMENT {
+            let left = report.groups.len() - number;
+            out += &format!(
+                "\n{} left out: this is as much as fits into a comment.\n",
+                plural(left, "ranking")
+            );
+            break;
+        }
+        out += &table;
+    }
+    out
+}
+
+fn shortened(report: &Report, group: &GroupReport, top: usize) -> String {
+    let mut out = format!(
+        "\n## {}\n\n**{}**\n\n",
+        safe(&group_title(group)),
+        safe(&group.finding)
+    );
+    for warning in &group.warnings {
+        out += &format!("> {} {}\n\n", sign(warning), prose(&warning.whole()));
+    }
+    out += &table(report, group, &Columns::of(group).first, top);
+    let more = group.services.len().saturating_sub(top);
+    if more > 0 {
+        out += &format!("\n{} more in the whole report.\n", plural(more, "service"));
+    }
+    out
+}
+
+fn heading(report: &Report) -> String {
     let cpu = &report.environment.cpu;
     let mut out = format!(
         "# {}\n\nRun `{}` of {}: {} of {}, on {} with {}.\n",
@@ -38,17 +91,6 @@ pub(super) fn render(report: &Report) -> String {
     for warning in &report.warnings {
         out += &format!("\n> {} {}\n", sign(warning), prose(&warning.whole()));
     }
-    for group in &report.groups {
-        out += &section(report, group);
-    }
-    out += &levels_section(report);
-    out += &checks(report);
-    out += &published::section(report);
-    out += "\n## How this was measured\n\n";
-    for sentence in &report.method {
-        out += &format!("- {}\n", safe(sentence));
-    }
-    out += &machine::section(report);
     out
 }
 
@@ -64,7 +106,8 @@ fn section(report: &Report, group: &GroupReport) -> String {
     for warning in &group.warnings {
         out += &format!("> {} {}\n\n", sign(warning), prose(&warning.whole()));
     }
-    out += &table(report, group);
+    let columns = Columns::of(group).all();
+    out += &table(report, group, &columns, group.services.len());
     out += &bars(report, group);
     let mut notes = String::new();
     for row in &group.services {
@@ -93,14 +136,13 @@ fn sign(warning: &Warning) -> &'static str {
     }
 }
 
-fn table(report: &Report, group: &GroupReport) -> String {
-    let columns = Columns::of(group).all();
+fn table(report: &Report, group: &GroupReport, columns: &[Column], top: usize) -> String {
     let mut out = String::from("| rank | service | version | class |");
-    for column in &columns {
+    for column in columns {
         out += &format!(" {} |", safe(&column.head(group)));
     }
     out += &format!("\n|---:|---|---|---|{}\n", "---:|".repeat(columns.len()));
-    for row in &group.services {
+    for row in group.services.iter().take(top) {
         let summary = &row.summary;
         let info = report.info(&summary.id);
         let version = info.and_then(|info| info.version.as_deref());
@@ -122,7 +164,7 @@ fn table(report: &Report, group: &GroupReport) -> String {
             );
             continue;
         }
-        for column in &columns {
+        for column in columns {
             out += &format!(" {} |", column.cell(row));
         }
         out.push('\n');

@@ -20,11 +20,11 @@ use super::headers::HeaderArgs;
 use super::metrics::MetricsAddress;
 use crate::checkout::{StoreArgs, TestbedArgs};
 use crate::option_values::{per_second, rate, time};
+use crate::telemetry::CollectorArg;
 use clap::ArgGroup;
 use prony_config::input::form::FormField;
 use prony_load::{DurationText, Objective, Rate, RateLevel, RateLevelError};
 use prony_store::Store;
-use prony_telemetry::Collector;
 use std::path::PathBuf;
 use values::{LogFile, log_share};
 
@@ -94,9 +94,9 @@ pub(crate) struct Args {
     /// Serve Prometheus metrics on this port, or on ADDR:PORT
     #[arg(long, value_name = "ADDR", hide_short_help = true, help_heading = "Result")]
     pub(crate) metrics: Option<MetricsAddress>,
-    /// Send live metrics to this OpenTelemetry collector
-    #[arg(long, value_name = "URL", hide_short_help = true, help_heading = "Result")]
-    pub(crate) otlp: Option<Collector>,
+    /// Send live metrics to this OpenTelemetry collector [default: `OTEL_EXPORTER_OTLP_ENDPOINT`]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", hide_short_help = true, help_heading = "Result")]
+    pub(crate) otlp: Option<CollectorArg>,
     /// `-`: read a job as JSON from standard input, then commands, and write events
     #[arg(long, hide = true, value_parser = ["-"], conflicts_with_all = NOT_BESIDE_A_JOB)]
     pub(crate) job: Option<String>,
