@@ -2,7 +2,7 @@
 
 use crate::exit::bad_input;
 use prony_load::{Job, Order};
-use prony_records::Event;
+use prony_records::{Event, load_id};
 use prony_report::describe_load;
 use prony_runner::secrets;
 use prony_telemetry::{Collector, Exporter, Labels};
@@ -68,6 +68,7 @@ pub(crate) fn labels(job: &Job, run: Option<&str>) -> Labels {
         ("service", job.target.authority.clone()),
         ("workload", job.workload.name.clone()),
         ("load", describe_load(&load, is_sequence)),
+        ("load_id", load_id(&load)),
         ("server.address", job.target.host.clone()),
         ("server.port", job.target.port.to_string()),
     ];

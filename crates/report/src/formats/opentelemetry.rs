@@ -69,6 +69,7 @@ fn points(group: &GroupReport, row: &Row, quantity: &Quantity, at: &str) -> Vec<
             attribute("contract", &group.contract),
             attribute("workload", &group.workload),
             attribute("load", &group.load_text),
+            attribute("load_id", &group.load_id),
             attribute("service", &row.summary.id.service),
             attribute("variant", &row.summary.id.variant),
             attribute("statistic", statistic),

@@ -123,6 +123,7 @@ fn labels((report, group, row): &RowContext<'_>) -> String {
         ("contract", &group.contract),
         ("workload", &group.workload),
         ("load", &group.load_text),
+        ("load_id", &group.load_id),
         ("service", &row.summary.id.service),
         ("variant", &row.summary.id.variant),
     ];

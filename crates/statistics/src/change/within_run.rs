@@ -6,7 +6,7 @@ use super::gate::{
 use crate::StatisticsError;
 use crate::design::{Table, values};
 use crate::interval;
-use crate::summary::{Options, sample, summarise, table};
+use crate::summary::{Options, resolutions, sample, summarise, table};
 use prony_records::{ServiceId, TrialRecord};
 
 /// Compares `new` with `base` in one run. Trials are paired by round, so that disturbances of a round affect both: the result is
@@ -56,9 +56,15 @@ pub fn compare_in_run(
                 continue;
             };
             let values = table(metric, &sample.services)?;
-            let Some(raw) = paired(&values, first, second) else {
+            let Some(mut raw) = paired(&values, first, second) else {
                 continue;
             };
+            let resolutions = resolutions(metric, &sample.services);
+            raw.error = raw.error.max(rounding_error(
+                resolutions[first],
+                resolutions[second],
+                raw.freedom,
+            ));
             changes.push(Change::open(
                 metric,
                 then,
@@ -85,6 +91,11 @@ pub fn compare_in_run(
         }
     }
     Ok(change)
+}
+
+/// The standard error of a mean of ratios that comes from counting whole replies: they are rounded by up to one half.
+fn rounding_error(base: f64, new: f64, freedom: f64) -> f64 {
+    ((base * base + new * new) / 12.0 / (freedom + 1.0)).sqrt()
 }
 
 /// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero.

@@ -41,7 +41,10 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     // Services without a bound come last. No model can be fitted to them.
     let is_bounded = |presence: &&BoundPresence| **presence == BoundPresence::Everywhere;
     let bounded = &order[..no_bounds.iter().take_while(is_bounded).count()];
+    let resolutions = estimates::resolutions(ranked_by, services);
+    let of_bounded: Vec<f64> = bounded.iter().map(|&index| resolutions[index]).collect();
     let comparisons = compare::all_pairs(&table, bounded, &names, ranked_by, options)
+        .with_resolutions(&of_bounded, ranked_by, options)
         .with_no_bounds(&no_bounds)
         .with_lower_bounds(&bounds);
     rank(&mut rows, &order, &comparisons);
@@ -51,7 +54,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .zip(compare::ratios_to_first(&table, &exact, options))
     {
-        rows[index].ratio_to_first = Some(ratio);
+        rows[index].ratio_to_first = Some(ratio.at_least(resolutions[index]));
     }
     if is_capacity(group) {
         let bounds = estimates::prediction_bounds(&table, options.confidence);
@@ -162,7 +165,9 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
     let mut all = vec![Metrics::default(); services.len()];
     for &metric in Metric::ALL {
         let table = estimates::table(metric, services)?;
-        for (metrics, quantity) in all.iter_mut().zip(estimates::quantities(&table, options)) {
+        let resolutions = estimates::resolutions(metric, services);
+        let quantities = estimates::quantities(&table, &resolutions, options);
+        for (metrics, quantity) in all.iter_mut().zip(quantities) {
             metrics.set(metric, quantity);
         }
     }

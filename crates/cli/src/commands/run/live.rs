@@ -2,7 +2,7 @@
 
 use super::view::View;
 use prony_config::{Catalogue, Plan};
-use prony_records::{RunRecord, TrialRecord};
+use prony_records::{RunRecord, TrialRecord, load_id};
 use prony_report::describe_load;
 use prony_runner::Progress;
 use prony_runner::{BuildResults, SessionObserver};
@@ -24,6 +24,7 @@ impl<'a> LiveRun<'a> {
         let of = |entry: &prony_config::Entry| {
             let group = plan.group_of(entry);
             let contract = catalogue.contracts.get(&group.contract);
+            let load = group.load_record();
             let is_sequence = contract.is_some_and(|contract| contract.is_sequence(&group.workload));
             Labels {
                 protocol: entry.protocol,
@@ -32,7 +33,8 @@ impl<'a> LiveRun<'a> {
                     ("variant", entry.variant.clone()),
                     ("contract", group.contract.clone()),
                     ("workload", group.workload.clone()),
-                    ("load", describe_load(&group.load_record(), is_sequence)),
+                    ("load", describe_load(&load, is_sequence)),
+                    ("load_id", load_id(&load)),
                 ],
             }
         };
