@@ -69,6 +69,10 @@ export interface HistoryPoint {
   started_at: string;
   trials: number;
   excluded: string | null;
+  /** Whether it was made in the circumstances of the newest run. */
+  alike: boolean;
+  /** How they differ. */
+  differences: string[];
   goodput_per_s: Quantity | null;
   response_time_ns_p99: Quantity | null;
   cpu_ns_per_request: Quantity | null;
@@ -84,7 +88,11 @@ export interface ChangePoint {
 }
 
 export interface HistoryLine {
+  suite: string;
+  /** The URL of saved loads. */
+  target?: string;
   workload: string;
+  load_id: string;
   load_text: string;
   runs: HistoryPoint[];
   changes: ChangePoint[];

@@ -24,11 +24,12 @@ function historyChart(line: HistoryLine, metric: HistoryMetric): Chart | null {
   const unit = unitFor(dimension, points.map((point) => point.value));
   const changes = line.changes.filter((change) => change.metric === metric && points.some((point) => point.past.run === change.run));
   const name = metricName(metric);
+  const other = points.some((point) => !point.past.alike);
   const unbounded = line.runs.filter((past) => hasNoBound(past[metric])).map((past) => past.run);
   return {
     id: `history-${metric}`,
     title: `${name}, ${unit.symbol}, run by run`,
-    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed" : ""}.${unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""}`,
+    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed" : ""}.${other ? " Runs with a hollow point were made in other circumstances than the newest one; the search for changes leaves them out." : ""}${unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""}`,
     height: 280,
     table: {
       head: ["Run", "Started", `${name}, ${unit.symbol}`, "low", "high"],
@@ -51,6 +52,7 @@ function historyChart(line: HistoryLine, metric: HistoryMetric): Chart | null {
           if (!point) return "";
           const lines: [string, string][] = [[name, withUnit(point.value, unit)]];
           if (point.low !== null && point.high !== null) lines.push(["interval", `${inUnit(point.low, unit)} – ${withUnit(point.high, unit)}`]);
+          if (!point.past.alike) lines.push(["circumstances", point.past.differences.join("; ")]);
           return tip(point.past.run, lines);
         },
       },
@@ -70,7 +72,7 @@ function historyChart(line: HistoryLine, metric: HistoryMetric): Chart | null {
           symbolSize: 8,
           color: theme.accent,
           lineStyle: { width: 1.5 },
-          data: points.map((point) => point.value / unit.factor),
+          data: points.map((point) => ({ value: point.value / unit.factor, symbol: point.past.alike ? "circle" : "emptyCircle" })),
           markLine: {
             silent: true,
             symbol: "none",
@@ -114,7 +116,9 @@ function HistorySection(props: { line: HistoryLine }) {
   return (
     <section>
       <h2>
-        {line.workload} <span class="kicker">· {line.load_text}</span>
+        {line.workload} <span class="kicker">
+          · {line.load_text} · {line.target ?? line.suite}
+        </span>
       </h2>
       {failed.length > 0 && (
         <ul class="prose">
@@ -146,7 +150,7 @@ export function History(props: { service: string; variant: string; contract: str
           </h1>
           <p class="quiet">{plural(new Set(lines.flatMap((line) => line.runs.map((past) => past.run))).size, "run")}</p>
           {lines.map((line) => (
-            <HistorySection key={`${line.workload} ${line.load_text}`} line={line} />
+            <HistorySection key={[line.suite, line.target, line.workload, line.load_id].join(" ")} line={line} />
           ))}
         </>
       )}

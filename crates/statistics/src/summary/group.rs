@@ -54,7 +54,9 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .zip(compare::ratios_to_first(&table, &exact, options))
     {
-        rows[index].ratio_to_first = Some(ratio.at_least(resolutions[index]));
+        let is_first = index == exact[0];
+        let resolution = if is_first { 0.0 } else { resolutions[index] + resolutions[exact[0]] };
+        rows[index].ratio_to_first = Some(ratio.at_least(resolution));
     }
     if is_capacity(group) {
         let bounds = estimates::prediction_bounds(&table, options.confidence);
