@@ -56,15 +56,10 @@ pub fn compare_in_run(
                 continue;
             };
             let values = table(metric, &sample.services)?;
-            let Some(mut raw) = paired(&values, first, second) else {
+            let resolutions = resolutions(metric, &sample.services);
+            let Some(raw) = paired(&values, &resolutions, (first, second)) else {
                 continue;
             };
-            let resolutions = resolutions(metric, &sample.services);
-            raw.error = raw.error.max(rounding_error(
-                resolutions[first],
-                resolutions[second],
-                raw.freedom,
-            ));
             changes.push(Change::open(
                 metric,
                 then,
@@ -93,13 +88,9 @@ pub fn compare_in_run(
     Ok(change)
 }
 
-/// The standard error of a mean of ratios that comes from counting whole replies: they are rounded by up to one half.
-fn rounding_error(base: f64, new: f64, freedom: f64) -> f64 {
-    ((base * base + new * new) / 12.0 / (freedom + 1.0)).sqrt()
-}
-
-/// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero.
-fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
+/// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero. The error is at
+/// least that of counting whole replies, which rounds each count by up to one half.
+fn paired(table: &Table, resolutions: &[f64], (base, new): (usize, usize)) -> Option<UnadjustedRatio> {
     let ratios: Vec<(u32, f64)> = table[new]
         .iter()
         .filter_map(|&(round, value)| {
@@ -109,9 +100,11 @@ fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
         .collect();
     let ratios = values(&ratios);
     let freedom = ratios.len().checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
+    let rounding = (resolutions[base].powi(2) + resolutions[new].powi(2)) / 12.0;
+    let variance = (interval::squares(&ratios) / freedom).max(rounding);
     Some(UnadjustedRatio {
         point: interval::mean(&ratios),
-        error: (interval::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
+        error: (variance / ratios.len() as f64).sqrt(),
         freedom,
     })
 }
@@ -124,8 +117,8 @@ mod tests {
     fn rounds_cancel() {
         let base = vec![(0, 10.0), (1, 20.0), (2, 40.0)];
         let new = vec![(0, 11.0), (1, 22.0), (2, 44.0)];
-        let raw = paired(&vec![base, new], 0, 1).expect("three rounds");
+        let raw = paired(&vec![base, new], &[0.0; 2], (0, 1)).expect("three rounds");
         assert!((raw.point - 1.1f64.ln()).abs() < 1e-12 && raw.error < 1e-12);
-        assert!(paired(&vec![vec![(0, 1.0)], vec![(1, 1.0)]], 0, 1).is_none());
+        assert!(paired(&vec![vec![(0, 1.0)], vec![(1, 1.0)]], &[0.0; 2], (0, 1)).is_none());
     }
 }

@@ -50,14 +50,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     rank(&mut rows, &order, &comparisons);
     let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by);
     let exact: Vec<usize> = bounded.iter().copied().filter(is_exact).collect();
-    for (&index, ratio) in exact
-        .iter()
-        .zip(compare::ratios_to_first(&table, &exact, options))
-    {
-        let is_first = index == exact[0];
-        let resolution = if is_first { 0.0 } else { resolutions[index] + resolutions[exact[0]] };
-        rows[index].ratio_to_first = Some(ratio.at_least(resolution));
-    }
+    set_ratios(&mut rows, &table, &exact, &resolutions, options);
     if is_capacity(group) {
         let bounds = estimates::prediction_bounds(&table, options.confidence);
         for (row, bound) in rows.iter_mut().zip(bounds) {
@@ -84,6 +77,26 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         services: in_order(rows, &order),
         pairs: comparisons.pairs,
     })
+}
+
+/// Sets the ratio of each of these services to the first of them.
+fn set_ratios(
+    rows: &mut [ServiceSummary],
+    table: &Table,
+    exact: &[usize],
+    resolutions: &[f64],
+    options: &Options,
+) {
+    let ratios = compare::ratios_to_first(table, exact, options);
+    for (&index, ratio) in exact.iter().zip(ratios) {
+        let is_first = index == exact[0];
+        let resolution = if is_first {
+            0.0
+        } else {
+            resolutions[index] + resolutions[exact[0]]
+        };
+        rows[index].ratio_to_first = Some(ratio.at_least(resolution));
+    }
 }
 
 /// The default metric. Interleaved services are compared by CPU time per request. Under a closed load the service sets the pace,
