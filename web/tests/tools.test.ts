@@ -153,7 +153,7 @@ for (const width of WIDTHS)
       const item = page.locator(".level-changes li").first();
       await item.getByRole("button", { name: /^Accept / }).click();
       await item.locator("input").fill("TLS is on since then");
-      const accepted = { service: "rust-axum", variant: "current", contract: "hello", workload: "hello", load_text: served.history[0].load_text, metric: change.metric, run: change.run, note: "TLS is on since then" };
+      const accepted = { service: "rust-axum", variant: "current", contract: "hello", workload: "hello", load_id: served.history[0].load_id, metric: change.metric, run: change.run, note: "TLS is on since then" };
       server.answers.set(CHANGES, [accepted]);
       await item.getByRole("button", { name: "Save" }).click();
       await item.getByText("TLS is on since then").waitFor();

@@ -14,7 +14,7 @@ use prony_report::{
 };
 pub(crate) use prony_runner::summary;
 use prony_runner::{add_ceilings, service_infos};
-use prony_statistics::{Calibration, machine_name};
+use prony_statistics::{Calibration, RunConditions, generators, machine_name};
 use prony_store::Store;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -302,6 +302,28 @@ pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 
 /// The suite of saved loads.
 pub(crate) const LOADS: &str = "load";
+
+/// The conditions of a run with these trials.
+pub(crate) fn conditions<'a>(run: &'a RunRecord, trials: &[TrialRecord]) -> RunConditions<'a> {
+    RunConditions {
+        suite: &run.suite,
+        environment: &run.environment,
+        generators: Some(generators(trials)),
+        settings: settings(run),
+        others: share_of_others(run, trials),
+        fingerprints: run.fingerprints().unwrap_or_default(),
+    }
+}
+
+/// The URL that the saved loads of a run went to; `None` for other runs.
+pub(crate) fn target(run: &RunRecord) -> Option<String> {
+    target_in(&run.plan)
+}
+
+/// The same from the plan of a run.
+pub(crate) fn target_in(plan: &serde_json::Value) -> Option<String> {
+    plan["target"].as_str().map(ToOwned::to_owned)
+}
 
 /// The settings of the saved loads of a run, by name; empty for other runs.
 pub(crate) fn settings(run: &RunRecord) -> BTreeMap<String, String> {

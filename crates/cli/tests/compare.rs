@@ -268,3 +268,196 @@ fn what_is_no_run_is_bad_input() {
         assert!(!stderr_of(&output).contains("panicked"), "{wrong}");
     }
 }
+
+/// A store with eight runs, `r1` to `r8`: four fast ones, then four that are 28 % slower.
+fn slowed_down(folder: &Path) -> PathBuf {
+    let path = folder.join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let levels = [1.0, 1.01, 0.995, 1.005, 0.72, 0.715, 0.722, 0.718];
+    for (number, level) in (1..).zip(levels) {
+        let mut run = sample::run();
+        run.id = format!("r{number}");
+        run.started_at = format!("2026-11-0{number}T08:30:00Z");
+        keep(&store, &run, &times(level));
+    }
+    path
+}
+
+#[test]
+fn a_gate_never_becomes_used_to_a_slowdown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = slowed_down(folder.path());
+    for (base, new) in [
+        ("r4", "r5"),
+        ("r4", "r6"),
+        ("r4", "r7"),
+        ("r4", "r8"),
+        ("r1", "r6"),
+        ("r1", "r8"),
+    ] {
+        let output = prony(
+            &store,
+            &["compare", base, new, "--history", "--max-slowdown", "5%"],
+        );
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{base} {new}: {text}");
+        assert!(
+            text.starts_with("REGRESSION: ") && !text.contains("within the limit"),
+            "{text}"
+        );
+    }
+    let output = prony(
+        &store,
+        &["compare", "r7", "r8", "--history", "--max-slowdown", "10%"],
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("NO REGRESSION: "), "{text}");
+}
+
+#[test]
+fn a_gate_that_lost_its_history_is_inconclusive_and_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = slowed_down(folder.path());
+    {
+        let store = Store::open(&store).expect("opens");
+        for number in 1..=2 {
+            let mut run = sample::run();
+            run.id = format!("updated-{number}");
+            run.started_at = format!("2026-11-1{number}T08:30:00Z");
+            run.environment.kernel = Some("6.20".to_owned());
+            run.environment.prony = "0.9.0".to_owned();
+            keep(&store, &run, &times(1.0));
+        }
+    }
+    let compare = [
+        "compare",
+        "updated-1",
+        "updated-2",
+        "--history",
+        "--max-slowdown",
+        "10%",
+    ];
+    let output = prony(&store, &compare);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
+    let text = one_line(&String::from_utf8_lossy(&output.stdout));
+    for part in [
+        "INCONCLUSIVE: ",
+        "1 earlier runs in the same circumstances, 3 are needed",
+        "Left out of the history: 8 earlier runs with other circumstances (kernel: 8; version of prony: 8).",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let strict = prony(
+        &store,
+        &[&compare[..], &["--fail-on", "inconclusive", "--json"]].concat(),
+    );
+    assert_eq!(strict.status.code(), Some(3), "{}", stderr_of(&strict));
+    let found = json(&strict);
+    assert_eq!(found["left_out_of_history"]["runs"], 8, "{found}");
+    assert_eq!(
+        found["left_out_of_history"]["differences"]["kernel"], 8,
+        "{found}"
+    );
+}
+
+/// The new run is a file, and of the runs in the store only two are older.
+#[test]
+fn only_runs_before_the_new_one_are_its_history() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = slowed_down(folder.path());
+    let exported = prony(&other, &["report", "r3", "--format", "json", "--out", "new.json"]);
+    assert!(exported.status.success(), "{}", stderr_of(&exported));
+    let mut new: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("new.json")).expect("written"))
+            .expect("JSON");
+    new["run"] = "elsewhere".into();
+    new["started_at"] = "2026-11-02T12:00:00Z".into();
+    std::fs::write(folder.path().join("new.json"), new.to_string()).expect("writes");
+    let output = prony(
+        &other,
+        &["compare", "r1", "new.json", "--history", "--max-slowdown", "50%"],
+    );
+    let text = one_line(&String::from_utf8_lossy(&output.stdout));
+    assert!(
+        text.starts_with("INCONCLUSIVE: ")
+            && text.contains("2 earlier runs in the same circumstances, 3 are needed"),
+        "{text}{}",
+        stderr_of(&output)
+    );
+}
+
+#[test]
+fn a_comment_has_a_question_mark_where_the_allowed_change_could_not_be_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = filled(folder.path(), 1.0, |_| {});
+    let shown = |limit: &str, format: &str| {
+        let compare = ["compare", "base-run", "new-run", "--history", "--max-slowdown"];
+        let output = prony(&store, &[&compare[..], &[limit, "--format", format]].concat());
+        String::from_utf8(output.stdout).expect("text")
+    };
+    // The runs vary by 1 to 2 %.
+    assert!(
+        shown("1%", "github").starts_with("### ❔ "),
+        "{}",
+        shown("1%", "github")
+    );
+    assert!(
+        shown("1%", "md").starts_with("### INCONCLUSIVE: "),
+        "{}",
+        shown("1%", "md")
+    );
+    assert!(
+        shown("40%", "github").starts_with("### ✅ "),
+        "{}",
+        shown("40%", "github")
+    );
+}
+
+#[test]
+fn rates_have_three_significant_digits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for (name, factor) in [("base-run", 23.3 / 72_000.0), ("new-run", 16.7 / 72_000.0)] {
+        let mut run = sample::run();
+        name.clone_into(&mut run.id);
+        keep(&store, &run, &times(factor));
+    }
+    for format in ["terminal", "md", "github"] {
+        let output = prony(&path, &["compare", "base-run", "new-run", "--format", format]);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains("23.3") && text.contains("16.7"), "{format}: {text}");
+    }
+}
+
+/// Two starts with equal counts prove no exact ratio: a rate is known to one reply.
+#[test]
+fn equal_counts_give_no_interval_of_width_zero() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for (name, replies) in [("base-run", 23.0), ("new-run", 17.0)] {
+        let mut run = sample::run();
+        name.clone_into(&mut run.id);
+        let mut trials = sample::trials();
+        for measurement in trials.iter_mut().filter_map(|trial| trial.result.as_mut().ok()) {
+            let recording = &mut measurement.recording;
+            recording.throughput_per_s = replies / recording.duration_s;
+            recording.goodput_per_s = recording.throughput_per_s;
+        }
+        keep(&store, &run, &trials);
+    }
+    let found = json(&prony(&path, &["compare", "base-run", "new-run", "--json"]));
+    let change = found["groups"][0]["services"][0]["changes"]
+        .as_array()
+        .and_then(|changes| changes.iter().find(|change| change["metric"] == "goodput_per_s"))
+        .expect("ranked by it");
+    let [low, point, high] =
+        ["low", "point", "high"].map(|key| change["base"][key].as_f64().expect("a number"));
+    assert!(
+        low <= point * (1.0 - 1.0 / 25.0) && high >= point * (1.0 + 1.0 / 23.0),
+        "{change}"
+    );
+    let [low, high] = ["low", "high"].map(|key| change["ratio"][key].as_f64().expect("a number"));
+    assert!(high / low > 1.1, "{change}");
+}

@@ -230,3 +230,32 @@ fn an_exported_report_is_shown_without_a_store() {
         assert!(text.contains(part), "{form}: {text}");
     }
 }
+
+#[test]
+fn loads_of_another_target_are_of_another_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store.db");
+    let (one, other) = (server(), server());
+    for (name, url) in [
+        ("a1", &one),
+        ("a2", &one),
+        ("a3", &one),
+        ("b1", &other),
+        ("b2", &other),
+    ] {
+        for _ in 0..2 {
+            let output = save(&store, name, url, &[]);
+            assert!(output.status.success(), "{}", stderr_of(&output));
+        }
+    }
+    let found = json_of(&shown(&store, &["compare", "a1", "b2"]));
+    assert_eq!(found["differences"][0]["what"], "target", "{found}");
+    assert_eq!(found["differences"][0]["base"], one.as_str(), "{found}");
+    let found = json_of(&shown(&store, &["compare", "b1", "b2", "--history"]));
+    assert_eq!(
+        found["history"][0]["runs"],
+        serde_json::json!(["b1", "b2"]),
+        "{found}"
+    );
+    assert_eq!(found["verdict"], "inconclusive", "{found}");
+}

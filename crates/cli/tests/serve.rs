@@ -1,8 +1,10 @@
 //! `prony serve` on stores with sample runs.
 
 use crate::made::{self, filled, keep, sample};
+use prony_records::TrialRecord;
 use prony_store::{Progress, Store};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -801,4 +803,179 @@ fn the_page_tests_read_what_is_served() {
         kept == written,
         "web/tests/served.json is stale: run this test with PRONY_WRITE_SAMPLE=1"
     );
+}
+
+/// A saved load under a name, with the trials of one service that are given.
+fn saved(store: &Store, name: &str, target: &str, day: u32, trials: &[TrialRecord]) {
+    let mut run = sample::run();
+    name.clone_into(&mut run.id);
+    "load".clone_into(&mut run.suite);
+    run.started_at = format!("2026-11-{day:02}T08:30:00Z");
+    run.plan = serde_json::json!({ "target": target });
+    keep(store, &run, trials);
+}
+
+/// The trials of the first service under a closed load, at this share of its usual rate.
+fn of_one(level: f64) -> Vec<TrialRecord> {
+    let mut trials = sample::trials();
+    trials.retain(|trial| trial.service.service == "rust-axum" && trial.load["kind"] == "closed");
+    for measured in trials.iter_mut().filter_map(|trial| trial.result.as_mut().ok()) {
+        measured.recording.throughput_per_s *= level;
+        measured.recording.goodput_per_s *= level;
+    }
+    trials
+}
+
+const HISTORY: &str = "/api/history?service=rust-axum&variant=current&contract=hello";
+
+#[test]
+fn runs_in_other_circumstances_are_no_change_of_a_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for day in 1..=8 {
+        let mut run = sample::run();
+        run.id = format!("r{day}");
+        run.started_at = format!("2026-11-0{day}T08:30:00Z");
+        let level = if day < 5 { 1.0 } else { 0.7 };
+        if day < 5 {
+            run.environment.cpu.model = Some("another CPU".to_owned());
+            run.environment.prony = "0.0.1".to_owned();
+        }
+        keep(&store, &run, &of_one(level * (1.0 + f64::from(day % 3) / 1000.0)));
+    }
+    let history = Server::start(&path).json(HISTORY);
+    let line = &history[0];
+    assert_eq!(line["changes"], serde_json::json!([]), "{line}");
+    let alike: Vec<bool> = line["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| run["alike"] == true)
+        .collect();
+    assert_eq!(
+        alike,
+        [false, false, false, false, true, true, true, true],
+        "{line}"
+    );
+    let differences = line["runs"][0]["differences"].to_string();
+    assert!(
+        differences.contains("version of prony: 0.0.1 in the base")
+            && differences.contains("CPU: another CPU"),
+        "{differences}"
+    );
+}
+
+#[test]
+fn loads_of_other_targets_and_other_loads_have_histories_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    for day in 1..=4 {
+        saved(&store, &format!("a{day}"), "http://one/", day, &of_one(1.0));
+        saved(
+            &store,
+            &format!("b{day}"),
+            "http://other/",
+            10 + day,
+            &of_one(0.5),
+        );
+    }
+    let mut paused = of_one(0.3);
+    for trial in &mut paused {
+        trial.load["think_ns"] = 200_000_000.into();
+    }
+    saved(&store, "paused", "http://other/", 20, &paused);
+    let server = Server::start(&path);
+    let history = server.json(HISTORY);
+    let lines: Vec<(String, usize)> = history
+        .as_array()
+        .expect("lines")
+        .iter()
+        .map(|line| {
+            let runs = line["runs"].as_array().expect("runs");
+            (format!("{} {}", line["target"], line["load_text"]), runs.len())
+        })
+        .collect();
+    let closed = "\"closed loop on 64 connections";
+    assert_eq!(
+        lines,
+        [
+            (format!("\"http://one/\" {closed}\""), 4),
+            (format!("\"http://other/\" {closed}\""), 4),
+            (
+                format!("\"http://other/\" {closed}, with a pause of 200 ms after each reply\""),
+                1
+            ),
+        ]
+    );
+}
+
+/// Names of saved loads are exported one by one, and each sample has labels of its own, whatever differs in the loads of a name.
+#[test]
+fn metrics_have_all_saved_loads_and_separate_their_loads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let mut trials = of_one(1.0);
+    let changes: [fn(&mut Value); 3] = [
+        |load| load["think_ns"] = 200_000_000.into(),
+        |load| load["growth"] = serde_json::json!({ "from": 1, "over_ns": 900_000_000 }),
+        |load| load["growth"] = serde_json::json!({ "from": 1, "over_ns": 900_000_001 }),
+    ];
+    for (index, change) in (1..).zip(changes) {
+        for mut trial in of_one(1.0) {
+            trial.number += 100 * index;
+            change(&mut trial.load);
+            trials.push(trial);
+        }
+    }
+    saved(&store, "first", "http://one/", 1, &trials);
+    saved(&store, "second", "http://one/", 2, &of_one(1.0));
+    let (_, text) = Server::start(&path).get("/metrics");
+    let samples: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("prony_trials{"))
+        .collect();
+    let labels: BTreeSet<&str> = samples
+        .iter()
+        .filter_map(|line| Some(line.rsplit_once(' ')?.0))
+        .collect();
+    assert_eq!((samples.len(), labels.len()), (5, 5), "{samples:#?}");
+    let of = |run: &str| samples.iter().filter(|line| line.contains(run)).count();
+    assert_eq!(
+        (of("run=\"first\""), of("run=\"second\"")),
+        (4, 1),
+        "{samples:#?}"
+    );
+}
+
+#[test]
+fn a_name_that_grows_is_shown_as_it_is_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).expect("opens");
+    let trials = of_one(1.0);
+    saved(&store, "before", "http://one/", 1, &trials[..2]);
+    let server = Server::start(&path);
+    let both = || {
+        let (_, metrics) = server.get("/metrics");
+        let trials = metrics.lines().find(|line| line.starts_with("prony_trials{"));
+        let trials = trials
+            .and_then(|line| line.rsplit_once(' '))
+            .map(|(_, trials)| trials.to_owned());
+        (trials, server.json("/api/runs/before/answer"))
+    };
+    let (count, answer) = both();
+    assert_eq!(count.as_deref(), Some("2"));
+    for mut trial in trials[2..].iter().cloned() {
+        let measured = trial.result.as_mut().expect("measured");
+        measured.recording.goodput_per_s *= 2.0;
+        store.append_trial("before", &trial).expect("appends");
+    }
+    let ended = sample::run().ended_at.expect("ended");
+    store.extend_run("before", 4, &ended).expect("grows");
+    let (grown, now) = both();
+    assert_eq!(grown.as_deref(), Some("4"));
+    assert_ne!(answer, now);
 }

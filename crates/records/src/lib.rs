@@ -19,6 +19,7 @@ mod environment;
 mod event;
 mod fingerprint;
 mod interleaved;
+mod load_id;
 mod recording;
 mod resources;
 mod run_name;
@@ -33,6 +34,7 @@ pub use environment::{CallerVariables, Cpu, Environment, Finding, TestbedHost, T
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
+pub use load_id::load_id;
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval,

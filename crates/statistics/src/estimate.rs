@@ -51,6 +51,16 @@ impl Estimate {
         }
     }
 
+    /// The estimate with an interval that reaches at least this share of the point to either side.
+    #[must_use]
+    pub(crate) fn at_least(self, share: f64) -> Self {
+        Self {
+            low: self.low.min(self.point / (1.0 + share)),
+            high: self.high.max(self.point * (1.0 + share)),
+            ..self
+        }
+    }
+
     /// The wider side of the interval as a share of the point: 0.02 is ±2 %.
     pub fn half_width(&self) -> f64 {
         let widest = (self.high - self.point).max(self.point - self.low);

@@ -17,8 +17,8 @@ pub struct AcceptedChange {
     pub service: ServiceId,
     pub contract: String,
     pub workload: String,
-    /// The load in words.
-    pub load_text: String,
+    /// Identity of the load.
+    pub load_id: String,
     /// Key of the metric.
     pub metric: String,
     pub note: String,
@@ -42,12 +42,12 @@ impl Store {
             variant,
             change.contract,
             change.workload,
-            change.load_text,
+            change.load_id,
             change.metric
         ];
         let removed = self.connection.execute(
             "DELETE FROM accepted_change WHERE run = ?1 AND service = ?2 AND variant = ?3 AND contract = ?4
-                AND workload = ?5 AND load_text = ?6 AND metric = ?7",
+                AND workload = ?5 AND load_id = ?6 AND metric = ?7",
             key,
         );
         removed.map_err(self.failed("change a note"))?;
@@ -55,7 +55,7 @@ impl Store {
             return Ok(());
         }
         let added = self.connection.execute(
-            "INSERT INTO accepted_change (run, service, variant, contract, workload, load_text, metric, note)
+            "INSERT INTO accepted_change (run, service, variant, contract, workload, load_id, metric, note)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
                 change.run,
@@ -63,7 +63,7 @@ impl Store {
                 variant,
                 change.contract,
                 change.workload,
-                change.load_text,
+                change.load_id,
                 change.metric,
                 note
             ],
@@ -79,8 +79,8 @@ impl Store {
     ) -> Result<Vec<AcceptedChange>, StoreError> {
         let read = || -> rusqlite::Result<Vec<AcceptedChange>> {
             let mut statement = self.connection.prepare_cached(
-                "SELECT run, workload, load_text, metric, note FROM accepted_change
-                 WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY run, workload, load_text, metric",
+                "SELECT run, workload, load_id, metric, note FROM accepted_change
+                 WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY run, workload, load_id, metric",
             )?;
             statement
                 .query_map(params![service.service, service.variant, contract], |row| {
@@ -89,7 +89,7 @@ impl Store {
                         service: service.clone(),
                         contract: contract.to_owned(),
                         workload: row.get(1)?,
-                        load_text: row.get(2)?,
+                        load_id: row.get(2)?,
                         metric: row.get(3)?,
                         note: row.get(4)?,
                     })

@@ -126,10 +126,10 @@ const ACCEPTED_CHANGES: &str = "
         variant TEXT NOT NULL,
         contract TEXT NOT NULL,
         workload TEXT NOT NULL,
-        load_text TEXT NOT NULL,
+        load_id TEXT NOT NULL,
         metric TEXT NOT NULL,
         note TEXT NOT NULL,
-        PRIMARY KEY (run, service, variant, contract, workload, load_text, metric)
+        PRIMARY KEY (run, service, variant, contract, workload, load_id, metric)
     ) STRICT;
 ";
 

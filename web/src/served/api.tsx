@@ -71,6 +71,10 @@ export type HistoryPoint = {
   started_at: string;
   trials: number;
   excluded: string | null;
+  /** Whether it was made in the circumstances of the newest run. */
+  alike: boolean;
+  /** How they differ. */
+  differences: string[];
 } & { [metric in Metric]?: Quantity | null };
 
 /** The run from which on a metric was different. */
@@ -84,14 +88,18 @@ export interface ChangePoint {
 /** A change that someone accepted, with the reason. */
 export interface AcceptedChange extends ServiceKey {
   workload: string;
-  load_text: string;
+  load_id: string;
   metric: Metric;
   run: string;
   note: string;
 }
 
 export interface HistoryLine {
+  suite: string;
+  /** The URL of saved loads. */
+  target?: string;
   workload: string;
+  load_id: string;
   load_text: string;
   runs: HistoryPoint[];
   changes: ChangePoint[];

@@ -34,11 +34,12 @@ function historyChart(line: HistoryLine, metric: Metric, accepted: AcceptedChang
   const changes = line.changes.filter((change) => change.metric === metric && points.some((point) => point.past.run === change.run));
   const name = metricName(metric);
   const noteOf = (run: string) => accepted.find((one) => one.metric === metric && one.run === run)?.note;
+  const other = points.some((point) => !point.past.alike);
   const unbounded = line.runs.filter((past) => hasNoBound(past[metric])).map((past) => past.run);
   return {
     id: `history-${metric}`,
     title: `${name}, ${unit.symbol}, run by run`,
-    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed, a dotted one a change that was accepted" : ""}.${unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""}`,
+    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed, a dotted one a change that was accepted" : ""}.${other ? " Runs with a hollow point were made in other circumstances than the newest one; the search for changes leaves them out." : ""}${unbounded.length > 0 ? ` No bound: ${unbounded.join(", ")}.` : ""}`,
     height: 280,
     table: {
       head: ["Run", "Started", `${name}, ${unit.symbol}`, "low", "high"],
@@ -63,6 +64,7 @@ function historyChart(line: HistoryLine, metric: Metric, accepted: AcceptedChang
           const lines: [string, string][] = [[name, withUnit(point.value, unit)]];
           if (point.low !== null && point.high !== null) lines.push(["interval", `${inUnit(point.low, unit)} – ${withUnit(point.high, unit)}`]);
           if (note !== undefined) lines.push(["accepted", note]);
+          if (!point.past.alike) lines.push(["circumstances", point.past.differences.join("; ")]);
           return tip(`${point.past.run}, ${formatTime(point.past.started_at)}`, lines);
         },
       },
@@ -82,7 +84,7 @@ function historyChart(line: HistoryLine, metric: Metric, accepted: AcceptedChang
           symbolSize: 8,
           color: theme.accent,
           lineStyle: { width: 1.5 },
-          data: points.map((point) => [point.at, point.value / unit.factor]),
+          data: points.map((point) => ({ value: [point.at, point.value / unit.factor], symbol: point.past.alike ? "circle" : "emptyCircle" })),
           markLine: {
             silent: true,
             symbol: "none",
@@ -186,7 +188,9 @@ function HistorySection(props: SectionProps) {
   return (
     <section>
       <h2>
-        {line.workload} <span class="kicker">· {line.load_text}</span>
+        {line.workload} <span class="kicker">
+          · {line.load_text} · {line.target ?? line.suite}
+        </span>
       </h2>
       {failed.length > 0 && (
         <ul class="prose">
@@ -239,7 +243,7 @@ function Lines(props: { service: ServiceKey; lines: HistoryLine[] }) {
   const request = useRequest(() => Promise.all([getJson<AcceptedChange[]>(`/api/changes?${query}`), getJson<Permissions>("/api/rights")]), `${query} ${saved}`);
   const [accepted, permissions] = request.state === "loaded" ? request.value : [NONE, { change: false }];
   const acceptIn = (line: HistoryLine) => async (change: ChangePoint, note: string) => {
-    await send("POST", "/api/changes", { ...service, workload: line.workload, load_text: line.load_text, metric: change.metric, run: change.run, note });
+    await send("POST", "/api/changes", { ...service, workload: line.workload, load_id: line.load_id, metric: change.metric, run: change.run, note });
     setSaved((before) => before + 1);
   };
   return (
@@ -254,10 +258,10 @@ function Lines(props: { service: ServiceKey; lines: HistoryLine[] }) {
       </fieldset>
       {lines.map((line) => (
         <HistorySection
-          key={`${line.workload} ${line.load_text}`}
+          key={[line.suite, line.target, line.workload, line.load_id].join(" ")}
           line={line}
           metrics={chosen}
-          accepted={accepted.filter((one) => one.workload === line.workload && one.load_text === line.load_text)}
+          accepted={accepted.filter((one) => one.workload === line.workload && one.load_id === line.load_id)}
           accept={permissions.change ? acceptIn(line) : null}
         />
       ))}

@@ -2,7 +2,7 @@
 
 use crate::exit::bad_input;
 use prony_load::{Job, Order};
-use prony_records::Event;
+use prony_records::{Event, load_id};
 use prony_report::describe_load;
 use prony_runner::secrets;
 use prony_telemetry::{Collector, CollectorError, Exporter, IntervalCounts, Labels, Variables};
@@ -88,6 +88,7 @@ pub(crate) fn labels(job: &Job, run: Option<&str>) -> Labels {
     labels.set("prony.service", job.target.authority.clone());
     labels.set("prony.workload", job.workload.name.clone());
     labels.set("prony.load", describe_load(&load, is_sequence));
+    labels.set("prony.load_id", load_id(&load));
     labels.set("server.address", job.target.host.clone());
     labels.set("server.port", job.target.port);
     if let Some(run) = run {

@@ -1,6 +1,6 @@
 //! The names and base units under which metrics are exported, and the values that have them.
 
-use crate::{GroupReport, Report, Row};
+use crate::{Report, Row};
 use prony_statistics::{Metric, Quantity};
 
 /// The suite of saved loads, whose names are chosen by their user.
@@ -147,19 +147,6 @@ pub(super) const FACTS: [Fact; 6] = [
         value: |row| Some(u32::from(row.summary.generator_bound)),
     },
 ];
-
-/// The load in words; with all its settings if another group of the run has the same words.
-pub(super) fn load_label(report: &Report, group: &GroupReport) -> String {
-    let mut others = report.groups.iter().filter(|other| {
-        (&other.contract, &other.workload, &other.load_text)
-            == (&group.contract, &group.workload, &group.load_text)
-    });
-    if others.any(|other| other.load != group.load) {
-        format!("{} {}", group.load_text, group.load)
-    } else {
-        group.load_text.clone()
-    }
-}
 
 /// The name of a saved load. The name of any other run is not part of its series: each run would start new ones.
 pub(super) fn saved_name(report: &Report) -> Option<&str> {

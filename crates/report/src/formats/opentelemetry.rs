@@ -1,6 +1,6 @@
 //! Metrics of OpenTelemetry as OTLP JSON: the body of a POST to `/v1/metrics`.
 
-use super::exported::{ExportedMetric, FACTS, Fact, Statistic, load_label};
+use super::exported::{ExportedMetric, FACTS, Fact, Statistic};
 use super::write;
 use crate::{GroupReport, Report, ReportError, Row};
 use prony_statistics::Metric;
@@ -49,7 +49,7 @@ fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at:
     let points = rows(report).filter_map(|(group, row)| {
         let values = metric.values(row);
         let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
-        let mut attributes = attributes(report, group, row);
+        let mut attributes = attributes(group, row);
         attributes.extend(
             metric
                 .confidence(row)
@@ -77,7 +77,7 @@ fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at:
 fn facts(report: &Report, fact: &Fact, at: &str) -> Value {
     let points = rows(report).filter_map(|(group, row)| {
         let value = (fact.value)(row)?.to_string();
-        let mut attributes = attributes(report, group, row);
+        let mut attributes = attributes(group, row);
         if let (Some(excluded), "excluded") = (&row.summary.excluded, fact.name) {
             attributes.push(attribute("prony.excluded.reason", &excluded.reason));
         }
@@ -91,11 +91,12 @@ fn facts(report: &Report, fact: &Fact, at: &str) -> Value {
     })
 }
 
-fn attributes(report: &Report, group: &GroupReport, row: &Row) -> Vec<Value> {
+fn attributes(group: &GroupReport, row: &Row) -> Vec<Value> {
     vec![
         attribute("prony.contract", &group.contract),
         attribute("prony.workload", &group.workload),
-        attribute("prony.load", &load_label(report, group)),
+        attribute("prony.load", &group.load_text),
+        attribute("prony.load_id", &group.load_id),
         attribute("prony.service", &row.summary.id.service),
         attribute("prony.variant", &row.summary.id.variant),
     ]

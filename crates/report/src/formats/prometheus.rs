@@ -1,6 +1,6 @@
 //! The text exposition format of Prometheus: a gauge for each number of a metric, in base units.
 
-use super::exported::{ExportedMetric, FACTS, Statistic, load_label, saved_name};
+use super::exported::{ExportedMetric, FACTS, Statistic, saved_name};
 use crate::{GroupReport, Report, Row};
 use prony_statistics::Metric;
 use std::time::UNIX_EPOCH;
@@ -132,11 +132,11 @@ fn run_labels(report: &Report) -> String {
 }
 
 fn labels(report: &Report, group: &GroupReport, row: &Row) -> String {
-    let load = load_label(report, group);
     let pairs = [
         ("contract", &group.contract),
         ("workload", &group.workload),
-        ("load", &load),
+        ("load", &group.load_text),
+        ("load_id", &group.load_id),
         ("service", &row.summary.id.service),
         ("variant", &row.summary.id.variant),
     ];

@@ -7,7 +7,12 @@ use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, Serv
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Describes a load as the load crate serialises it. For a workload of `sequences`, a rate counts whole ones.
+/// Most requests of an open load that wait, and most users present, if a load names no other number.
+const BACKLOG: u64 = 1_000_000;
+const MAX_USERS: u64 = 10_000;
+
+/// Describes a load as the load crate serialises it, with all that distinguishes it from other loads. For a workload of `sequences`, a
+/// rate counts whole ones. Texts are for people: the identity of a load is its `load_id`.
 pub fn describe_load(load: &Value, sequences: bool) -> String {
     let due = if sequences {
         "sequences per second"
@@ -15,23 +20,24 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
         "requests per second"
     };
     let count = |key: &str| load.get(key).and_then(Value::as_u64);
-    let each = match count("in_flight") {
-        Some(depth) if depth > 1 => format!(", {depth} requests under way on each"),
-        _ => String::new(),
-    };
-    let connections = count("connections").map(|count| plural(count as usize, "connection"));
-    let rooms = count("members").map_or_else(String::new, |members| format!(" in rooms of {members}"));
-    let on = connections.map_or_else(String::new, |connections| {
-        format!(" on {connections}{rooms}{each}")
-    });
+    let on = slots(load);
+    let pause = pause(load);
     let arrival = |what: &str| {
         load.get("arrival")
             .map(|arrival| describe_arrival(arrival, what))
             .unwrap_or_default()
     };
+    let most = |key: &str, usual: u64, what: &str| match count(key) {
+        Some(most) if most != usual => format!("; at most {} {what}", grouped(most as f64)),
+        _ => String::new(),
+    };
     match load.get("kind").and_then(Value::as_str) {
-        Some("closed") => format!("closed loop{on}"),
-        Some("open") => format!("open loop: {}{on}", arrival(due)),
+        Some("closed") => format!("closed loop{on}{}{pause}", growth(load)),
+        Some("open") => format!(
+            "open loop: {}{on}{}",
+            arrival(due),
+            most("backlog", BACKLOG, "waiting")
+        ),
         // A search for the highest rate: its result is in the row.
         Some("capacity") => {
             let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
@@ -40,13 +46,51 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
         Some("users") => {
             let requests = count("requests_per_user").unwrap_or_default() as usize;
             format!(
-                "users arrive, {}; each sends {} and leaves",
+                "users arrive, {}; each sends {}{pause} and leaves{}",
                 arrival("per second"),
-                plural(requests, "request")
+                plural(requests, "request"),
+                most("max_users", MAX_USERS, "at once")
             )
         }
         _ => load.to_string(),
     }
+}
+
+/// The connections of a load and the requests on each: ` on 64 connections, 2 requests under way on each`.
+fn slots(load: &Value) -> String {
+    let count = |key: &str| load.get(key).and_then(Value::as_u64);
+    let Some(connections) = count("connections") else {
+        return String::new();
+    };
+    let connections = plural(connections as usize, "connection");
+    let rooms = count("members").map_or_else(String::new, |members| format!(" in rooms of {members}"));
+    let each = match count("in_flight") {
+        Some(depth) if depth > 1 => format!(", {depth} requests under way on each"),
+        _ => String::new(),
+    };
+    format!(" on {connections}{rooms}{each}")
+}
+
+/// The growth of the number of connections: `, growing from 10 within 30 s`.
+fn growth(load: &Value) -> String {
+    let part = |key: &str| load.get("growth").and_then(|growth| growth[key].as_f64());
+    match (part("from"), part("over_ns")) {
+        (Some(from), Some(over)) => format!(", growing from {} within {}", grouped(from), time(over)),
+        _ => String::new(),
+    }
+}
+
+/// The pause of a caller before its next request: `, with a pause of 200 ms after each reply`.
+fn pause(load: &Value) -> String {
+    match load.get("think_ns").and_then(Value::as_f64) {
+        Some(ns) if ns > 0.0 => format!(", with a pause of {} after each reply", time(ns)),
+        _ => String::new(),
+    }
+}
+
+fn time(ns: f64) -> String {
+    let unit = Unit::for_ns(ns);
+    unit.with_symbol(&as_written(ns / unit.factor))
 }
 
 /// `what` names the counted things and the unit of time of a rate.
@@ -59,18 +103,31 @@ fn describe_arrival(arrival: &Value, what: &str) -> String {
             .map_or_else(String::new, |ns| as_written(ns / 1e9))
     };
     let rates = match profile["kind"].as_str() {
-        Some("ramp") => format!(
-            "{} rising to {} {what} over {} s",
-            rate("from"),
-            rate("to"),
-            seconds("over_ns")
-        ),
+        Some("ramp") => {
+            let falls = profile["to"].as_f64() < profile["from"].as_f64();
+            format!(
+                "{} {} to {} {what} over {} s",
+                rate("from"),
+                if falls { "falling" } else { "rising" },
+                rate("to"),
+                seconds("over_ns")
+            )
+        }
         Some("step_load" | "staircase") => format!(
             "{} {what}, {} more every {} s",
             rate("from"),
             rate("step"),
             seconds("every_ns")
         ),
+        Some("stages") => {
+            let stages = profile["stages"].as_array().into_iter().flatten();
+            let stage = |stage: &Value| {
+                let [rate, ns] = ["rate", "for_ns"].map(|key| stage[key].as_f64().unwrap_or_default());
+                format!("{} for {}", as_written(rate), time(ns))
+            };
+            let stages: Vec<String> = stages.map(stage).collect();
+            format!("{} {what}", stages.join(", then "))
+        }
         _ => format!("{} {what}", rate("rate")),
     };
     if arrival["spacing"] == "poisson" {
@@ -321,4 +378,69 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
         ));
     }
     said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn loads_that_differ_have_different_descriptions() {
+        let closed = |more: Value| {
+            let mut load = json!({ "kind": "closed", "connections": 4, "in_flight": 1 });
+            let more = more.as_object().expect("an object").clone();
+            load.as_object_mut().expect("an object").extend(more);
+            load
+        };
+        let open = |profile: Value, backlog: u64| {
+            json!({
+                "kind": "open", "connections": 4, "in_flight": 1, "backlog": backlog,
+                "arrival": { "profile": profile, "spacing": "even" }
+            })
+        };
+        let users = |think_ns: u64, max_users: u64| {
+            json!({
+                "kind": "users", "requests_per_user": 3, "think_ns": think_ns, "max_users": max_users,
+                "arrival": { "profile": { "kind": "constant", "rate": 2.0 }, "spacing": "even" }
+            })
+        };
+        let stages = |rate: u64| json!({ "kind": "stages", "stages": [{ "rate": 1.0, "for_ns": 5_000_000_000_u64 }, { "rate": rate, "for_ns": 1e9 }] });
+        let ramp = |from: f64, to: f64| json!({ "kind": "ramp", "from": from, "to": to, "over_ns": 1e9 });
+        let loads = [
+            closed(json!({})),
+            closed(json!({ "growth": { "from": 1, "over_ns": 900_000_000 } })),
+            closed(json!({ "growth": { "from": 2, "over_ns": 900_000_000 } })),
+            closed(json!({ "growth": { "from": 1, "over_ns": 800_000_000 } })),
+            closed(json!({ "think_ns": 200_000_000 })),
+            closed(json!({ "think_ns": 300_000_000 })),
+            closed(json!({ "in_flight": 2 })),
+            closed(json!({ "members": 2 })),
+            open(json!({ "kind": "constant", "rate": 2.0 }), BACKLOG),
+            open(json!({ "kind": "constant", "rate": 2.0 }), 7),
+            open(stages(10), BACKLOG),
+            open(stages(20), BACKLOG),
+            open(ramp(1.0, 9.0), BACKLOG),
+            open(ramp(9.0, 1.0), BACKLOG),
+            users(0, MAX_USERS),
+            users(0, 9),
+            users(250_000_000, MAX_USERS),
+        ];
+        let texts: Vec<String> = loads.iter().map(|load| describe_load(load, false)).collect();
+        let distinct: BTreeSet<&String> = texts.iter().collect();
+        assert_eq!(distinct.len(), loads.len(), "{texts:#?}");
+        assert_eq!(texts[0], "closed loop on 4 connections");
+        assert_eq!(
+            texts[1],
+            "closed loop on 4 connections, growing from 1 within 900 ms"
+        );
+        assert_eq!(
+            texts[4],
+            "closed loop on 4 connections, with a pause of 200 ms after each reply"
+        );
+        assert_eq!(
+            texts[10],
+            "open loop: 1 for 5 s, then 10 for 1 s requests per second on 4 connections"
+        );
+    }
 }

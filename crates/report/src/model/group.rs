@@ -3,7 +3,7 @@
 use super::descriptions;
 use super::details::{Details, details};
 use crate::{Input, ReportError, service_names};
-use prony_records::{Bottleneck, ServiceId, Warning};
+use prony_records::{Bottleneck, ServiceId, Warning, load_id};
 use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary, lower_bound_warning};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -15,6 +15,9 @@ pub struct GroupReport {
     pub workload: String,
     /// The load as the load crate serialises it.
     pub load: Value,
+    /// The identity of the load, by which its results in several runs belong together.
+    #[serde(default)]
+    pub load_id: String,
     /// The load in words.
     pub load_text: String,
     /// Requests offered per second, if the load has a single rate.
@@ -113,6 +116,7 @@ impl GroupReport {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load.clone(),
+            load_id: load_id(&group.load),
             load_text: descriptions::describe_load(&group.load, group.is_of_sequences()),
             offered_per_s: descriptions::one_rate(&group.load),
             ceiling_per_s: None,

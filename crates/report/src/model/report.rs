@@ -5,7 +5,7 @@ use super::export::upgrade_export;
 use super::group::{GroupReport, is_planned_as, planned_groups};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use crate::{Input, ReportError, ServiceInfo, service_names};
-use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
+use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning, load_id};
 use prony_statistics::{Group, Metric};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -74,6 +74,7 @@ impl Report {
             .into_iter()
             .map(|group| GroupReport::of(input, group))
             .collect::<Result<Vec<_>, _>>()?;
+        let groups = distinguished(groups);
         Ok(Self {
             schema: SCHEMA,
             run: run.id.clone(),
@@ -109,7 +110,11 @@ impl Report {
     /// Reads the JSON of a report of this version or an earlier one.
     pub fn read(mut report: Value) -> Result<Self, ReportError> {
         upgrade_export(&mut report)?;
-        serde_json::from_value(report).map_err(ReportError::NoReport)
+        let mut report: Self = serde_json::from_value(report).map_err(ReportError::NoReport)?;
+        for group in &mut report.groups {
+            group.load_id = load_id(&group.load);
+        }
+        Ok(report)
     }
 
     /// The display name of a service in this report.
@@ -121,6 +126,20 @@ impl Report {
     pub(crate) fn info(&self, id: &ServiceId) -> Option<&ServiceInfo> {
         service_names::info(&self.services, id)
     }
+}
+
+/// Adds the identity of a load to its description where two groups would have the same: numbers in words have three digits.
+fn distinguished(mut groups: Vec<GroupReport>) -> Vec<GroupReport> {
+    let titles: Vec<[String; 3]> = groups
+        .iter()
+        .map(|group| [&group.contract, &group.workload, &group.load_text].map(Clone::clone))
+        .collect();
+    for (group, title) in groups.iter_mut().zip(&titles) {
+        if titles.iter().filter(|other| *other == title).count() > 1 {
+            group.load_text = format!("{} ({})", group.load_text, group.load_id);
+        }
+    }
+    groups
 }
 
 /// A repeated trial counts once.

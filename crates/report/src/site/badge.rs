@@ -22,23 +22,29 @@ pub(super) fn words(board: &Ranking, row: &ServiceSummary) -> String {
     }
     let shown = value(row, board.group.ranked_by).unwrap_or_else(|| "no number".to_owned());
     match ranks(row) {
-        Some(ranks) => format!("rank {ranks} · {shown}"),
+        Some(_) => format!("rank {} · {shown}", board.rank(row)),
         None => format!("not ranked · {shown}"),
     }
 }
 
-/// The SVG. Its colour shows whether the service may be the best, which the text says too.
+/// The name of the colour. A service that may have any rank is not shown as one of the first.
+fn colour(board: &Ranking, row: &ServiceSummary) -> &'static str {
+    let compared = board.compared();
+    match (row.rank_low, row.rank_high) {
+        (Some(1), Some(high)) if compared == 1 || (high as usize) < compared => "badge-first",
+        (Some(_), _) => "badge-other",
+        (None, _) => "badge-none",
+    }
+}
+
+/// The SVG. Its colour shows whether the service is among the first, which the text says too.
 pub(super) fn badge(run: &SiteRun, board: &Ranking, row: &ServiceSummary) -> String {
     let ranking = name(run, board);
     let label = shortened(&ranking);
     let words = words(board, row);
     let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
     let (left, right) = (width(&label), width(&words));
-    let colour = match row.rank_low {
-        Some(1) => light("badge-first"),
-        Some(_) => light("badge-other"),
-        None => light("badge-none"),
-    };
+    let colour = light(colour(board, row));
     let text = |at: f64, wide: f64, text: &str| {
         format!(
             "<text x=\"{:.0}\" y=\"14\" textLength=\"{:.0}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",

@@ -37,7 +37,7 @@ impl<'a> RunComparison<'a> {
         })
     }
 
-    /// How many services changed in the ranking metric: `3 better, 1 worse, 11 without a proven change`.
+    /// How many services changed in the ranking metric: `3 higher, 1 lower, 11 without a proven change`.
     pub(super) fn words(&self) -> String {
         words(&self.change.groups)
     }
@@ -69,6 +69,8 @@ impl<'a> RunComparison<'a> {
              together at {} confidence, and so do those of all other metrics.</p>\n",
             percent(self.confidence)
         );
+        body += "<p class=\"quiet\">The runs were made at different times: how the machine varies from run to run is not in the \
+                 intervals.</p>\n";
         SiteFile {
             path: paths::changes_page(&self.now.run),
             text: html::page(&format!("What changed: {}", self.now.title), "../", &body),
@@ -125,33 +127,40 @@ impl<'a> RunComparison<'a> {
         };
         let times = format!("{}–{}", ratio(change.ratio.low), ratio(change.ratio.high));
         let page = format!("../{}", paths::service_page(name));
-        let verdict = if change.verdict == Verdict::Faster {
+        let class = if change.verdict == Verdict::Faster {
             "better"
         } else {
             "worse"
         };
+        let verdict = if is_higher(change) { "higher" } else { "lower" };
         vec![
             html::link(&page, &self.now.display_name(&id)),
             escaped(head_of(change.metric)),
             html::number(Some(times)),
-            format!("<b class=\"{verdict}\">{verdict}</b>"),
+            format!("<b class=\"{class}\">{verdict}</b>"),
             shown(&change.base),
             shown(&change.new),
         ]
     }
 }
 
+/// Runs made at different times are higher or lower than each other. Whether a service is better or worse, two of them cannot say.
+fn is_higher(change: &Change) -> bool {
+    change.ratio.point > 1.0
+}
+
 fn words(groups: &[GroupChange]) -> String {
     let services = groups.iter().flat_map(|group| &group.services);
     // Only the ranking metric can fail a comparison.
-    let ranked: Vec<Verdict> = services
+    let ranked: Vec<&Change> = services
         .filter_map(|service| service.changes.iter().find(|change| change.gated))
-        .map(|change| change.verdict)
         .collect();
-    let count = |wanted: Verdict| ranked.iter().filter(|&&verdict| verdict == wanted).count();
-    let (better, worse) = (count(Verdict::Faster), count(Verdict::Slower));
+    let moved = |change: &&&Change| matches!(change.verdict, Verdict::Faster | Verdict::Slower);
+    let changed: Vec<&&Change> = ranked.iter().filter(moved).collect();
+    let higher = changed.iter().filter(|change| is_higher(change)).count();
     format!(
-        "{better} better, {worse} worse, {} without a proven change",
-        ranked.len() - better - worse
+        "{higher} higher, {} lower, {} without a proven change",
+        changed.len() - higher,
+        ranked.len() - changed.len()
     )
 }

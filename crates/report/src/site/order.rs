@@ -4,7 +4,7 @@
 use super::paths;
 use super::run::{Ranking, SiteRun};
 use crate::service_names;
-use prony_records::ServiceId;
+use prony_records::load_id;
 use prony_statistics::ServiceSummary;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Varia
                 match lines.iter_mut().find(|line| line.continues_with(&entry)) {
                     Some(line) => line.entries.push(entry),
                     None => lines.push(VariantHistory {
-                        badge: free(&mut taken, &row.id, &run.suite, &board.title()),
+                        badge: free(&mut taken, entry),
                         entries: vec![entry],
                     }),
                 }
@@ -92,13 +92,19 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Varia
     all
 }
 
-/// Two loads may have the same description, so a path may need a number.
-fn free(taken: &mut BTreeSet<String>, id: &ServiceId, suite: &str, board: &str) -> String {
-    let numbered = |number: u32| match number {
-        1 => paths::badge(id, suite, board),
-        _ => paths::badge(id, suite, &format!("{board} {number}")),
-    };
-    let path = (1..=u32::MAX).map(numbered).find(|path| !taken.contains(path));
+/// Two loads may have the same description: then the path of the later one has its identity.
+fn free(taken: &mut BTreeSet<String>, entry: Entry<'_>) -> String {
+    let title = entry.board.title();
+    let titles = [
+        title.clone(),
+        format!("{title} {}", load_id(&entry.board.group.load)),
+    ];
+    let numbered = (2..=u32::MAX).map(|number| format!("{title} {number}"));
+    let mut paths = titles
+        .into_iter()
+        .chain(numbered)
+        .map(|title| paths::badge(&entry.row.id, &entry.run.suite, &title));
+    let path = paths.find(|path| !taken.contains(path));
     let path = path.expect("invariant: there is always a further number");
     taken.insert(path.clone());
     path

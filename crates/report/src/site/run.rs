@@ -165,13 +165,14 @@ impl Ranking {
 
     /// The ranks of a service among all ranked services: `2–5 of 14`.
     pub(super) fn rank(&self, row: &ServiceSummary) -> String {
-        let compared = self
-            .group
-            .services
-            .iter()
-            .filter(|row| row.rank.is_some())
-            .count();
+        let compared = self.compared();
         ranks(row).map_or_else(|| "–".to_owned(), |ranks| format!("{ranks} of {compared}"))
+    }
+
+    /// The number of ranked services.
+    pub(super) fn compared(&self) -> usize {
+        let services = self.group.services.iter();
+        services.filter(|row| row.rank.is_some()).count()
     }
 
     /// The value of a metric of a service, marked only for its own warnings: those about all services mark none.

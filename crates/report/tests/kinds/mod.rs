@@ -308,7 +308,7 @@ fn the_ceiling_that_a_backend_sets_is_in_words_and_in_the_chart() {
 #[test]
 fn users_are_described_by_quantiles_and_the_cost_of_the_service() {
     let load = json!({
-        "kind": "users", "requests_per_user": 100, "think_ns": 0, "max_users": 1000,
+        "kind": "users", "requests_per_user": 100, "think_ns": 0, "max_users": 10_000,
         "arrival": { "profile": { "kind": "ramp", "from": 4.0, "to": 40.0, "over_ns": 30_000_000_000u64 }, "spacing": "even" },
     });
     let mut trials = closed();

@@ -203,7 +203,7 @@ pub(crate) fn trials() -> Vec<TrialRecord> {
     let open = json!({
         "kind": "open",
         "arrival": { "profile": { "kind": "constant", "rate": 20_000.0 }, "spacing": "even" },
-        "connections": 64, "in_flight": 1, "backlog": 100_000,
+        "connections": 64, "in_flight": 1, "backlog": 1_000_000,
     });
     let mut all = Vec::new();
     for round in 0..ROUNDS {

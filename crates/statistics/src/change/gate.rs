@@ -343,6 +343,17 @@ impl ChangeOptions {
 }
 
 impl Change {
+    /// Sets the verdicts from the interval of the ratio.
+    pub(super) fn judge(&mut self, options: &ChangeOptions) {
+        let better = self.metric.better();
+        self.verdict = judge(&self.ratio, options.tie_band, better);
+        let loss = losses(&self.ratio, better);
+        // Slowdowns within the tie band never count, whatever the allowed slowdown.
+        let harmless = options.max_slowdown.max(options.tie_band);
+        self.regressed = self.gated && self.verdict == Verdict::Slower && loss.low > options.max_slowdown;
+        self.inconclusive = self.gated && !self.regressed && loss.high > harmless;
+    }
+
     /// A change that [`adjust`] has not judged yet.
     pub(super) fn open(metric: Metric, base: &MethodEstimate, new: &MethodEstimate, gated: bool) -> Self {
         Self {
@@ -400,12 +411,7 @@ fn judge_one(found: &mut Change, raw: &UnadjustedRatio, comparisons: f64, option
         confidence: options.confidence,
     };
     found.p_adjusted = (comparisons * no_difference(raw.point, raw.error, raw.freedom)).min(1.0);
-    found.verdict = judge(&found.ratio, options.tie_band, found.metric.better());
-    let loss = losses(&found.ratio, found.metric.better());
-    // Slowdowns within the tie band never count, whatever the allowed slowdown.
-    let harmless = options.max_slowdown.max(options.tie_band);
-    found.regressed = found.gated && found.verdict == Verdict::Slower && loss.low > options.max_slowdown;
-    found.inconclusive = found.gated && !found.regressed && loss.high > harmless;
+    found.judge(options);
 }
 
 /// How much worse the new run is, as a share of the base, with its interval; negative if it is better.

@@ -9,6 +9,8 @@ mod sequential_looks;
 mod within_run;
 
 pub use baseline_history::BaselineHistory;
+#[cfg(test)]
+pub(crate) use baseline_history::tests::baseline_gate;
 pub use circumstances::{Mismatch, RunConditions, generators, mismatches, part_mismatches, share_of_others};
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 pub use noise::DetectableChange;

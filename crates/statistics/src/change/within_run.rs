@@ -6,7 +6,7 @@ use super::gate::{
 use crate::StatisticsError;
 use crate::design::{Table, values};
 use crate::interval;
-use crate::summary::{Options, sample, summarise, table};
+use crate::summary::{Options, resolutions, sample, summarise, table};
 use prony_records::{ServiceId, TrialRecord};
 
 /// Compares `new` with `base` in one run. Trials are paired by round, so that disturbances of a round affect both: the result is
@@ -56,7 +56,8 @@ pub fn compare_in_run(
                 continue;
             };
             let values = table(metric, &sample.services)?;
-            let Some(raw) = paired(&values, first, second) else {
+            let resolutions = resolutions(metric, &sample.services);
+            let Some(raw) = paired(&values, &resolutions, (first, second)) else {
                 continue;
             };
             changes.push(Change::open(
@@ -87,8 +88,9 @@ pub fn compare_in_run(
     Ok(change)
 }
 
-/// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero.
-fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
+/// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero. The error is at
+/// least that of counting whole replies, which rounds each count by up to one half.
+fn paired(table: &Table, resolutions: &[f64], (base, new): (usize, usize)) -> Option<UnadjustedRatio> {
     let ratios: Vec<(u32, f64)> = table[new]
         .iter()
         .filter_map(|&(round, value)| {
@@ -98,9 +100,11 @@ fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
         .collect();
     let ratios = values(&ratios);
     let freedom = ratios.len().checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
+    let rounding = (resolutions[base].powi(2) + resolutions[new].powi(2)) / 12.0;
+    let variance = (interval::squares(&ratios) / freedom).max(rounding);
     Some(UnadjustedRatio {
         point: interval::mean(&ratios),
-        error: (interval::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
+        error: (variance / ratios.len() as f64).sqrt(),
         freedom,
     })
 }
@@ -113,8 +117,8 @@ mod tests {
     fn rounds_cancel() {
         let base = vec![(0, 10.0), (1, 20.0), (2, 40.0)];
         let new = vec![(0, 11.0), (1, 22.0), (2, 44.0)];
-        let raw = paired(&vec![base, new], 0, 1).expect("three rounds");
+        let raw = paired(&vec![base, new], &[0.0; 2], (0, 1)).expect("three rounds");
         assert!((raw.point - 1.1f64.ln()).abs() < 1e-12 && raw.error < 1e-12);
-        assert!(paired(&vec![vec![(0, 1.0)], vec![(1, 1.0)]], 0, 1).is_none());
+        assert!(paired(&vec![vec![(0, 1.0)], vec![(1, 1.0)]], &[0.0; 2], (0, 1)).is_none());
     }
 }

@@ -5,6 +5,7 @@ mod adjustments;
 mod boards;
 mod changes;
 mod coverage;
+mod gates;
 mod results;
 mod sequential;
 mod starts;

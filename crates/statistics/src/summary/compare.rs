@@ -17,6 +17,21 @@ pub(crate) struct Comparisons {
 }
 
 impl Comparisons {
+    /// Widens ratios that are narrower than the resolutions of their services, in the order of `verdicts`, and judges them again.
+    pub(super) fn with_resolutions(mut self, resolutions: &[f64], metric: Metric, options: &Options) -> Self {
+        let place = |id: &String| self.names.iter().position(|name| name == id);
+        for pair in &mut self.pairs {
+            let (Some(left), Some(right)) = (place(&pair.a), place(&pair.b)) else {
+                continue;
+            };
+            pair.ratio = pair.ratio.at_least(resolutions[left] + resolutions[right]);
+            pair.verdict = judge(&pair.ratio, options.tie_band, metric.better());
+            self.verdicts[left][right] = pair.verdict;
+            self.verdicts[right][left] = pair.verdict.reversed();
+        }
+        self
+    }
+
     /// Adjusts the comparisons for values that are lower bounds (`bounds`, in the order of `verdicts`) of a metric of which more
     /// is better. A lower bound can only show that its service is better. By how much is unknown, so its pairs are removed.
     pub(super) fn with_lower_bounds(mut self, bounds: &[bool]) -> Self {

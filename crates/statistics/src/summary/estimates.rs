@@ -6,8 +6,9 @@ use super::sample::ServiceSample;
 use crate::design::{self, Table, means, values};
 use crate::interval;
 use crate::{
-    Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
+    Better, Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
 };
+use prony_records::Measurement;
 
 /// Confidence of the score and error in the form that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
@@ -63,11 +64,29 @@ pub(crate) fn prediction_bounds(table: &Table, confidence: f64) -> Vec<Option<f6
     bounds.map(|bound| bound.map(f64::exp)).collect()
 }
 
-/// The metric of each service; `None` if no trial has it.
-pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
+/// The relative resolution of a metric of each service: a rate is a number of replies in a window, so no interval of it is narrower
+/// than one reply. Equal counts in a few trials are a coincidence.
+pub(crate) fn resolutions(metric: Metric, services: &[ServiceSample<'_>]) -> Vec<f64> {
+    let counted = metric.unit() == "1/s" && metric.better() == Better::Higher;
+    let replies = |measured: &Measurement| {
+        let count = metric.of(measured)? * measured.recording.duration_s;
+        (counted && count > 0.0).then_some(count)
+    };
+    let fewest = |service: &ServiceSample<'_>| {
+        let counts = service
+            .measured
+            .iter()
+            .filter_map(|(_, measured)| replies(measured));
+        counts.min_by(f64::total_cmp).map_or(0.0, f64::recip)
+    };
+    services.iter().map(fewest).collect()
+}
+
+/// The metric of each service; `None` if no trial has it. No interval is narrower than the resolution of the metric.
+pub(crate) fn quantities(table: &Table, resolutions: &[f64], options: &Options) -> Vec<Option<Quantity>> {
     let means = means(&logarithms(table), options.confidence);
-    let rows = table.iter().zip(means);
-    rows.map(|(row, on_logs)| {
+    let rows = table.iter().zip(means).zip(resolutions);
+    rows.map(|((row, on_logs), &resolution)| {
         let raw = values(row);
         let without_bound = raw.iter().filter(|value| value.is_infinite()).count() as u32;
         match raw.len() {
@@ -80,14 +99,14 @@ pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
                 observed: raw,
                 trials_needed: 2,
             })),
-            _ => Some(estimated(&raw, on_logs, options.confidence)),
+            _ => Some(estimated(&raw, on_logs, resolution, options.confidence)),
         }
     })
     .collect()
 }
 
 /// A service's estimate, on the log scale, or on the linear scale if some value is zero.
-fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> Quantity {
+fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, resolution: f64, confidence: f64) -> Quantity {
     let (method, estimate, degrees_of_freedom) = if let Some((estimate, freedom)) = on_logs {
         (Method::Moderated, estimate.map(f64::exp), freedom)
     } else {
@@ -95,19 +114,19 @@ fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> 
         (Method::Linear, estimate, raw.len() as f64 - 1.0)
     };
     Quantity::Estimated(Box::new(MethodEstimate {
-        estimate,
+        estimate: estimate.at_least(resolution),
         trials: raw.len() as u32,
         method,
         degrees_of_freedom,
-        jmh: score(raw),
+        jmh: score(raw, resolution),
     }))
 }
 
-fn score(raw: &[f64]) -> Option<Score> {
+fn score(raw: &[f64], resolution: f64) -> Option<Score> {
     let interval = interval::mean_interval(raw, JMH_CONFIDENCE)?;
     Some(Score {
         score: interval.point,
-        error: interval.high - interval.point,
+        error: (interval.high - interval.point).max(interval.point * resolution),
         confidence: JMH_CONFIDENCE,
     })
 }

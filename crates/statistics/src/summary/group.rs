@@ -41,18 +41,16 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     // Services without a bound come last. No model can be fitted to them.
     let is_bounded = |presence: &&BoundPresence| **presence == BoundPresence::Everywhere;
     let bounded = &order[..no_bounds.iter().take_while(is_bounded).count()];
+    let resolutions = estimates::resolutions(ranked_by, services);
+    let of_bounded: Vec<f64> = bounded.iter().map(|&index| resolutions[index]).collect();
     let comparisons = compare::all_pairs(&table, bounded, &names, ranked_by, options)
+        .with_resolutions(&of_bounded, ranked_by, options)
         .with_no_bounds(&no_bounds)
         .with_lower_bounds(&bounds);
     rank(&mut rows, &order, &comparisons);
     let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by);
     let exact: Vec<usize> = bounded.iter().copied().filter(is_exact).collect();
-    for (&index, ratio) in exact
-        .iter()
-        .zip(compare::ratios_to_first(&table, &exact, options))
-    {
-        rows[index].ratio_to_first = Some(ratio);
-    }
+    set_ratios(&mut rows, &table, &exact, &resolutions, options);
     if is_capacity(group) {
         let bounds = estimates::prediction_bounds(&table, options.confidence);
         for (row, bound) in rows.iter_mut().zip(bounds) {
@@ -79,6 +77,26 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         services: in_order(rows, &order),
         pairs: comparisons.pairs,
     })
+}
+
+/// Sets the ratio of each of these services to the first of them.
+fn set_ratios(
+    rows: &mut [ServiceSummary],
+    table: &Table,
+    exact: &[usize],
+    resolutions: &[f64],
+    options: &Options,
+) {
+    let ratios = compare::ratios_to_first(table, exact, options);
+    for (&index, ratio) in exact.iter().zip(ratios) {
+        let is_first = index == exact[0];
+        let resolution = if is_first {
+            0.0
+        } else {
+            resolutions[index] + resolutions[exact[0]]
+        };
+        rows[index].ratio_to_first = Some(ratio.at_least(resolution));
+    }
 }
 
 /// The default metric. Interleaved services are compared by CPU time per request. Under a closed load the service sets the pace,
@@ -162,7 +180,9 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
     let mut all = vec![Metrics::default(); services.len()];
     for &metric in Metric::ALL {
         let table = estimates::table(metric, services)?;
-        for (metrics, quantity) in all.iter_mut().zip(estimates::quantities(&table, options)) {
+        let resolutions = estimates::resolutions(metric, services);
+        let quantities = estimates::quantities(&table, &resolutions, options);
+        for (metrics, quantity) in all.iter_mut().zip(quantities) {
             metrics.set(metric, quantity);
         }
     }

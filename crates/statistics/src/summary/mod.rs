@@ -10,7 +10,7 @@ mod shape;
 mod speed;
 
 pub(crate) use compare::all_pairs;
-pub(crate) use estimates::table;
+pub(crate) use estimates::{resolutions, table};
 pub use group::lower_bound_warning;
 pub use shape::{Group, Options, ServiceSummary, Summary};
 

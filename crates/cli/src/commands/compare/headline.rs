@@ -293,6 +293,7 @@ mod tests {
             change: serde_json::from_value(change).expect("a change"),
             measured: None,
             history: Vec::new(),
+            left_out: crate::commands::compare::input::LeftOut::default(),
         }
     }
 

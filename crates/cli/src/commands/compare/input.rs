@@ -20,6 +20,10 @@ pub(super) struct CompareSide {
     pub(super) name: String,
     pub(super) summary: Summary,
     suite: String,
+    /// RFC 3339, UTC.
+    started_at: String,
+    /// What saved loads went to; `None` for other runs.
+    target: Option<String>,
     environment: Environment,
     generators: Option<BTreeSet<String>>,
     settings: BTreeMap<String, String>,
@@ -35,6 +39,9 @@ struct ReportExport {
     schema: u32,
     run: String,
     suite: String,
+    started_at: String,
+    #[serde(default)]
+    plan: serde_json::Value,
     environment: Environment,
     #[serde(default)]
     services: Vec<ServiceInfo>,
@@ -51,6 +58,8 @@ pub(super) struct History {
     pub(super) metric: Metric,
     /// Oldest first.
     pub(super) runs: Vec<String>,
+    /// When each of them began, RFC 3339, UTC.
+    started_at: Vec<String>,
     /// One value for each run.
     pub(super) points: Vec<f64>,
     /// Where it changed, as indices into `runs`.
@@ -110,7 +119,9 @@ impl CompareSide {
             summary: Summary {
                 groups: exported.groups,
             },
+            target: reporting::target_in(&exported.plan),
             suite: exported.suite,
+            started_at: exported.started_at,
             environment: exported.environment,
             generators: None,
             settings: BTreeMap::new(),
@@ -132,8 +143,10 @@ impl CompareSide {
             services: reporting::recorded_services(&run).unwrap_or_default(),
             others: reporting::share_of_others(&run, &trials),
             fingerprints: run.fingerprints().unwrap_or_default(),
+            target: reporting::target(&run),
             name: run.id,
             suite: run.suite,
+            started_at: run.started_at,
             environment: run.environment,
         })
     }
@@ -164,6 +177,8 @@ impl CompareSide {
                 differences.push(Mismatch { what, base, new });
             }
         };
+        let origin = |target: &Option<String>| target.as_deref().map(origin).unwrap_or_default();
+        differs("target", origin(&self.target), origin(&new.target));
         differs("request", base.workload.clone(), new_group.workload.clone());
         differs("load", load(base), load(new_group));
         if base.workload != new_group.workload {
@@ -187,7 +202,7 @@ impl CompareSide {
         store: &StoreArgs,
         gates: &[Metric],
         confidence: f64,
-    ) -> anyhow::Result<Vec<History>> {
+    ) -> anyhow::Result<RunHistory> {
         let store = store.open_existing()?;
         let mut entries = store.runs()?;
         entries.retain(|entry| entry.suite == self.suite && entry.trials > 0);
@@ -195,23 +210,34 @@ impl CompareSide {
         entries.reverse();
         entries.sort_by(|left, right| left.started_at.cmp(&right.started_at));
         let mut runs = Vec::new();
+        let mut left_out = LeftOut::default();
         for entry in entries {
             let run = store.run(&entry.id)?;
+            // Loads of another target are of another service.
+            if reporting::target(&run) != self.target {
+                continue;
+            }
             // The trials are read only if everything else matches.
             let known = RunConditions {
                 suite: &run.suite,
                 environment: &run.environment,
                 generators: None,
-                settings: BTreeMap::new(),
+                settings: reporting::settings(&run),
                 others: None,
                 fingerprints: run.fingerprints().unwrap_or_default(),
             };
-            if !mismatches(&self.circumstances(), &known).is_empty() {
+            let is_earlier = self.is_after(&run);
+            let differences = mismatches(&self.circumstances(), &known);
+            if !differences.is_empty() {
+                left_out.add(&differences, is_earlier);
                 continue;
             }
             let side = Self::of_run(&store, run, confidence)?;
-            if mismatches(&self.circumstances(), &side.circumstances()).is_empty() {
+            let differences = mismatches(&self.circumstances(), &side.circumstances());
+            if differences.is_empty() {
                 runs.push(side);
+            } else {
+                left_out.add(&differences, is_earlier);
             }
         }
         let groups = self.summary.groups.iter();
@@ -220,7 +246,8 @@ impl CompareSide {
             let gates = gates.iter().copied().filter(move |&gate| gate != ranked_by);
             std::iter::once(ranked_by).chain(gates)
         };
-        each.flat_map(|(group, service)| metrics(group.ranked_by).map(move |metric| (group, service, metric)))
+        let lines = each
+            .flat_map(|(group, service)| metrics(group.ranked_by).map(move |metric| (group, service, metric)))
             .map(|(group, service, metric)| {
                 let names = self.services.iter().find(|info| info.is_or_was(service));
                 let is_same = |id: &ServiceId| id == service || names.is_some_and(|info| info.is_or_was(id));
@@ -231,23 +258,79 @@ impl CompareSide {
                 };
                 history(&runs, &row, &is_same, confidence)
             })
-            .collect()
+            .collect::<anyhow::Result<_>>()?;
+        Ok(RunHistory { lines, left_out })
+    }
+
+    /// Whether this run began after the other one.
+    fn is_after(&self, other: &RunRecord) -> bool {
+        self.name != other.id && self.started_at > other.started_at
+    }
+}
+
+/// The histories of a run, and what they do not contain.
+#[derive(Debug, Default)]
+pub(super) struct RunHistory {
+    pub(super) lines: Vec<History>,
+    pub(super) left_out: LeftOut,
+}
+
+/// Earlier runs of the suite that were made in other circumstances.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) runs: usize,
+    /// The number of runs by what differs; a run may differ in several ways.
+    pub(super) differences: BTreeMap<String, usize>,
+}
+
+impl LeftOut {
+    fn add(&mut self, differences: &[Mismatch], is_earlier: bool) {
+        if !is_earlier {
+            return;
+        }
+        self.runs += 1;
+        for difference in differences {
+            *self.differences.entry(difference.what.clone()).or_default() += 1;
+        }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.runs == 0
     }
 }
 
 impl History {
-    /// The points of the runs before this one.
-    pub(super) fn before(&self, run: &str) -> BaselineHistory {
-        let end = self.runs.iter().position(|known| known == run);
+    /// The points of the runs before the new one.
+    pub(super) fn before(&self, base: &CompareSide, new: &CompareSide) -> BaselineHistory {
+        let until = |side: &CompareSide| {
+            let named = self.runs.iter().position(|run| *run == side.name);
+            named.unwrap_or_else(|| {
+                self.started_at
+                    .partition_point(|started| *started < side.started_at)
+            })
+        };
+        let end = until(new);
+        let base_end = match self.runs.iter().position(|run| *run == base.name) {
+            Some(at) => at + 1,
+            None => until(base),
+        };
         BaselineHistory {
             contract: self.contract.clone(),
             workload: self.workload.clone(),
             load: self.load.clone(),
             service: self.service.clone(),
             metric: self.metric,
-            points: self.points[..end.unwrap_or(self.points.len())].to_vec(),
+            points: self.points[..end].to_vec(),
+            up_to_base: base_end.min(end),
         }
     }
+}
+
+/// The scheme and authority of a target. Its path is in the name of the workload.
+fn origin(target: &str) -> String {
+    let authority = target.find("://").map_or(0, |at| at + "://".len());
+    let end = target[authority..].find(['/', '?', '#']);
+    target[..end.map_or(target.len(), |end| authority + end)].to_owned()
 }
 
 /// Whose history it is, and of which metric.
@@ -275,9 +358,13 @@ fn history(
         let found = side.summary.groups.iter().find(same)?;
         let row = found.services.iter().find(|row| is_same(&row.id))?;
         let estimate = row.metrics.get(metric).and_then(Quantity::estimate)?;
-        (estimate.point > 0.0).then(|| (side.name.clone(), estimate.point))
+        (estimate.point > 0.0).then_some(estimate.point)
     };
-    let (names, points): (Vec<String>, Vec<f64>) = runs.iter().filter_map(point).unzip();
+    let known: Vec<(&CompareSide, f64)> = runs
+        .iter()
+        .filter_map(|side| Some((side, point(side)?)))
+        .collect();
+    let points: Vec<f64> = known.iter().map(|(_, point)| *point).collect();
     Ok(History {
         contract: group.contract.clone(),
         workload: group.workload.clone(),
@@ -285,7 +372,8 @@ fn history(
         service: service.to_string(),
         metric,
         changes: change_points(&points, confidence)?,
-        runs: names,
+        runs: known.iter().map(|(side, _)| side.name.clone()).collect(),
+        started_at: known.iter().map(|(side, _)| side.started_at.clone()).collect(),
         points,
     })
 }

@@ -126,7 +126,7 @@ pub(super) fn measured(
     };
     let runs = sides.runs.join(", ");
     let names = (format!("{base} in {runs}"), format!("{new} in {runs}"));
-    let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
+    let mut comparison = comparison(args, names, Vec::new(), change);
     comparison.paired = true;
     comparison.measured = Some(sides);
     Ok(comparison)

@@ -132,6 +132,12 @@ struct Comparison {
     /// How both sides were measured; `None` for stored runs and files.
     measured: Option<CompareMode>,
     history: Vec<input::History>,
+    /// Earlier runs that are not in the history.
+    #[serde(
+        rename = "left_out_of_history",
+        skip_serializing_if = "input::LeftOut::is_empty"
+    )]
+    left_out: input::LeftOut,
 }
 
 /// Shares of the machine; `null` where a share is unknown.
@@ -226,7 +232,7 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
         Vec::new()
     };
     let mismatches = mismatches(&base.circumstances(), &new.circumstances());
-    // Saved loads are never gated, so their mismatches are warnings.
+    // Saved loads are gated only with a history, so their mismatches are warnings.
     if !mismatches.is_empty() && !args.force && !are_loads {
         let named: Vec<String> = mismatches
             .iter()
@@ -242,17 +248,24 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     let change = compare(&base.summary, &new.summary, options).map_err(bad_input)?;
     let (change, history) = if args.history {
         let history = new.history(&args.store, &options.gate, options.confidence)?;
-        let earlier: Vec<_> = history.iter().map(|history| history.before(&new.name)).collect();
-        let gated = change.gated_by(&earlier, options.confidence);
-        (gated.map_err(bad_input)?, history)
+        let earlier: Vec<_> = history
+            .lines
+            .iter()
+            .map(|line| line.before(&base, &new))
+            .collect();
+        let gated = change.gated_by(&earlier, options).map_err(bad_input)?;
+        let is_comparable = mismatches.is_empty() || args.force;
+        (if is_comparable { gated } else { gated.undecided() }, history)
     } else {
-        (change.ungated(), Vec::new())
+        (change.ungated(), input::RunHistory::default())
     };
     let others = are_loads.then_some(OtherProcesses {
         base: base.others,
         new: new.others,
     });
-    let mut comparison = comparison(args, (base.name, new.name), mismatches, change, history);
+    let mut comparison = comparison(args, (base.name, new.name), mismatches, change);
+    comparison.history = history.lines;
+    comparison.left_out = history.left_out;
     comparison.others = others;
     comparison.differences = differences;
     Ok(comparison)
@@ -263,7 +276,6 @@ fn comparison(
     (base, new): (String, String),
     mismatches: Vec<Mismatch>,
     change: RunChange,
-    history: Vec<input::History>,
 ) -> Comparison {
     Comparison {
         schema: 1,
@@ -281,7 +293,8 @@ fn comparison(
         others: None,
         change,
         measured: None,
-        history,
+        history: Vec::new(),
+        left_out: input::LeftOut::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::view::View;
 use anyhow::Context as _;
 use prony_config::{Catalogue, Plan};
-use prony_records::{RunRecord, TrialRecord};
+use prony_records::{RunRecord, TrialRecord, load_id};
 use prony_report::describe_load;
 use prony_runner::Progress;
 use prony_runner::{BuildResults, SessionObserver};
@@ -38,7 +38,9 @@ impl<'a> LiveRun<'a> {
             labels.set("prony.variant", entry.variant.clone());
             labels.set("prony.contract", group.contract.clone());
             labels.set("prony.workload", group.workload.clone());
-            labels.set("prony.load", describe_load(&group.load_record(), is_sequence));
+            let load = group.load_record();
+            labels.set("prony.load", describe_load(&load, is_sequence));
+            labels.set("prony.load_id", load_id(&load));
             Ok(labels)
         };
         let labels: anyhow::Result<Vec<Labels>> = plan.entries.iter().map(of).collect();

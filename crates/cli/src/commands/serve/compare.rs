@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::{ServiceInfo, describe_load};
-use prony_statistics::{ChangeOptions, GroupChange, RunConditions, Summary, compare, generators, mismatches};
+use prony_statistics::{ChangeOptions, GroupChange, RunConditions, Summary, compare, mismatches};
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -57,14 +57,7 @@ impl LoadedRun {
     }
 
     fn circumstances(&self) -> RunConditions<'_> {
-        RunConditions {
-            suite: &self.run.suite,
-            environment: &self.run.environment,
-            generators: Some(generators(&self.trials)),
-            settings: reporting::settings(&self.run),
-            others: reporting::share_of_others(&self.run, &self.trials),
-            fingerprints: self.run.fingerprints().unwrap_or_default(),
-        }
+        reporting::conditions(&self.run, &self.trials)
     }
 
     fn shown(&self) -> Compare {

@@ -5,9 +5,11 @@ use super::api::{Failure, blocking};
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Query, State};
-use prony_records::{ServiceId, TrialRecord};
+use prony_records::{RunRecord, ServiceId, TrialRecord, load_id};
 use prony_report::describe_load;
-use prony_statistics::{Estimate, Metric, Quantity, ServiceSummary, change_points};
+use prony_statistics::{
+    Estimate, Metric, Quantity, RunConditions, ServiceSummary, change_points, mismatches,
+};
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,14 +39,19 @@ pub(super) struct HistoryQuery {
     contract: String,
 }
 
-/// A service under one workload and load, run by run.
+/// A service under one workload and load of a suite, run by run. Saved loads of another target are of another service.
 #[derive(Debug, Serialize)]
 pub(super) struct HistorySeries {
+    suite: String,
+    /// The URL of saved loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
     workload: String,
+    load_id: String,
     load_text: String,
     /// Oldest first.
     runs: Vec<RunPoint>,
-    /// Where the level of a metric changed.
+    /// Where the level of a metric changed, among the runs with the circumstances of the newest one.
     changes: Vec<ChangeMarker>,
 }
 
@@ -64,6 +71,10 @@ struct RunPoint {
     started_at: String,
     trials: u32,
     excluded: Option<String>,
+    /// Whether it was made in the circumstances of the newest run.
+    alike: bool,
+    /// How its circumstances differ from those of the newest run.
+    differences: Vec<String>,
     #[serde(flatten)]
     metrics: BTreeMap<&'static str, Option<Quantity>>,
 }
@@ -90,36 +101,61 @@ fn all_series(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Res
             None => by_run.push((stored.run, vec![stored.trial])),
         }
     }
-    let mut all_series: Vec<HistorySeries> = Vec::new();
-    for (run, trials) in &by_run {
-        let record = store.run(run)?;
-        for group in reporting::summary(&record, trials)?.groups {
-            let load_text = describe_load(&group.load, group.is_of_sequences());
+    let mut runs = Vec::new();
+    for (run, trials) in by_run {
+        runs.push((store.run(&run)?, trials));
+    }
+    runs.sort_by(|(left, _), (right, _)| left.started_at.cmp(&right.started_at));
+    let mut all_series: Vec<(HistorySeries, Vec<RunConditions<'_>>)> = Vec::new();
+    for (record, trials) in &runs {
+        let target = reporting::target(record);
+        for group in reporting::summary(record, trials)?.groups {
             let Some(row) = group.services.first() else {
                 continue;
             };
-            let run_point = run_point(run, &record.started_at, row);
-            let same = |series: &&mut HistorySeries| {
-                series.workload == group.workload && series.load_text == load_text
+            let load_id = load_id(&group.load);
+            let same = |(series, _): &&mut (HistorySeries, _)| {
+                let mine = (&series.suite, &series.target, &series.workload, &series.load_id);
+                mine == (&record.suite, &target, &group.workload, &load_id)
             };
-            match all_series.iter_mut().find(same) {
-                Some(series) => series.runs.push(run_point),
-                None => all_series.push(HistorySeries {
-                    workload: group.workload,
-                    load_text,
-                    runs: vec![run_point],
-                    changes: Vec::new(),
-                }),
+            let run_point = run_point(&record.id, &record.started_at, row);
+            let conditions = conditions(record, trials, service);
+            if let Some((series, of_runs)) = all_series.iter_mut().find(same) {
+                series.runs.push(run_point);
+                of_runs.push(conditions);
+                continue;
             }
+            let series = HistorySeries {
+                suite: record.suite.clone(),
+                target: target.clone(),
+                load_text: describe_load(&group.load, group.is_of_sequences()),
+                workload: group.workload,
+                load_id,
+                runs: vec![run_point],
+                changes: Vec::new(),
+            };
+            all_series.push((series, vec![conditions]));
         }
     }
-    for series in &mut all_series {
-        series
-            .runs
-            .sort_by(|left, right| left.started_at.cmp(&right.started_at));
+    let finished = all_series.into_iter().map(|(mut series, conditions)| {
+        let newest = conditions.last().expect("invariant: a series has a run");
+        for (run, conditions) in series.runs.iter_mut().zip(&conditions) {
+            let differences = mismatches(conditions, newest);
+            run.alike = differences.is_empty();
+            run.differences = differences.iter().map(ToString::to_string).collect();
+        }
         series.changes = changes(&series.runs)?;
-    }
-    Ok(all_series)
+        Ok(series)
+    });
+    finished.collect()
+}
+
+/// The conditions of the trials of a service: what the other services of a run depend on does not matter.
+fn conditions<'a>(record: &'a RunRecord, trials: &[TrialRecord], service: &ServiceId) -> RunConditions<'a> {
+    let mut conditions = reporting::conditions(record, trials);
+    let id = service.to_string();
+    conditions.fingerprints.retain(|name, _| *name == id);
+    conditions
 }
 
 fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
@@ -127,6 +163,7 @@ fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
     for metric in FOLLOWED {
         let known: Vec<(&RunPoint, f64)> = runs
             .iter()
+            .filter(|run_point| run_point.alike)
             .filter_map(|run_point| {
                 Some((
                     run_point,
@@ -156,6 +193,8 @@ fn run_point(run: &str, started_at: &str, row: &ServiceSummary) -> RunPoint {
         started_at: started_at.to_owned(),
         trials: row.trials,
         excluded: row.excluded.as_ref().map(|excluded| excluded.reason.clone()),
+        alike: true,
+        differences: Vec::new(),
         metrics: FOLLOWED.iter().map(metric).collect(),
     }
 }

@@ -1,7 +1,7 @@
-//! Metrics of the store for Prometheus: the newest run of each suite, and runs in progress.
+//! Metrics of the store for Prometheus: the newest run of each suite, saved loads by their names, and runs in progress.
 
-use super::State as Shared;
 use super::api::{Failure, blocking};
+use super::{RunState, State as Shared};
 use crate::http_server::exposition as reply;
 use crate::reporting;
 use axum::extract::State;
@@ -25,31 +25,32 @@ fn text(store: &Store, state: &Shared) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The newest run of each suite that has results. `runs` is sorted from the newest to the oldest.
+/// The newest run of each suite that has results, and each name of saved loads. `runs` is sorted from the newest to the oldest.
 fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
     let mut suites = BTreeSet::new();
     let has_numbers = |run: &RunEntry| run.trials > run.excluded_trials;
     let mut newest: Vec<RunEntry> = runs.into_iter().filter(has_numbers).collect();
-    newest.retain(|run| suites.insert(run.suite.clone()));
+    newest.retain(|run| run.suite == reporting::LOADS || suites.insert(run.suite.clone()));
     newest
 }
 
-/// The reports of ended runs. Each is computed once, and kept until a newer run of its suite replaces it.
+/// The reports of ended runs. Each is computed once, and kept until it grows or a newer run of its suite replaces it.
 fn reports(store: &Store, state: &Shared, runs: &[RunEntry]) -> anyhow::Result<Vec<Arc<Report>>> {
     let kept = || state.newest.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reports = Vec::new();
     for run in runs {
-        let known = kept().get(&run.id).cloned();
+        let now = RunState::of(store, &run.id, run.ended_at.as_ref())?;
+        let known = kept().get(&run.id).filter(|(then, _)| *then == now).cloned();
         reports.push(match known {
-            Some(report) => report,
-            None => Arc::new(reporting::report(store, &run.id, &state.context)?),
+            Some(known) => known,
+            None => (now, Arc::new(reporting::report(store, &run.id, &state.context)?)),
         });
     }
     *kept() = reports
         .iter()
-        .map(|report| (report.run.clone(), Arc::clone(report)))
+        .map(|known| (known.1.run.clone(), known.clone()))
         .collect();
-    Ok(reports)
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
 }
 
 /// The progress of each run that is still active.

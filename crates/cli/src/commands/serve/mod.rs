@@ -73,9 +73,27 @@ struct State {
     may_change: bool,
     context: ReportContext,
     /// Results of ended runs, by the names of the runs.
-    answers: Mutex<BTreeMap<String, run_summary::RunSummary>>,
+    answers: Mutex<BTreeMap<String, (RunState, run_summary::RunSummary)>>,
     /// Reports of the newest run of each suite, by the names of the runs.
-    newest: Mutex<BTreeMap<String, Arc<Report>>>,
+    newest: Mutex<BTreeMap<String, (RunState, Arc<Report>)>>,
+}
+
+/// What a result was computed from: a name of saved loads grows, and a run may be resumed after its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RunState {
+    /// Number of the last trial in the store.
+    last: i64,
+    ended_at: Option<String>,
+}
+
+impl RunState {
+    fn of(store: &Store, run: &str, ended_at: Option<&String>) -> anyhow::Result<Self> {
+        let (last, _) = store.trial_count(run)?;
+        Ok(Self {
+            last,
+            ended_at: ended_at.cloned(),
+        })
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -1,7 +1,7 @@
 //! The result of a run in one sentence.
 
-use super::State as Shared;
 use super::api::{Failure, blocking};
+use super::{RunState, State as Shared};
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -27,21 +27,23 @@ pub(super) async fn answer(
     Path(run): Path<String>,
 ) -> Result<Json<RunSummary>, Failure> {
     let summary = blocking(&state, move |store, state| {
-        cached_summary(store, state, &store.find_run(&run)?)
+        cached_summary(store, state, &run)
     });
     Ok(Json(summary.await?))
 }
 
-/// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
-pub(super) fn cached_summary(store: &Store, state: &Shared, id: &str) -> anyhow::Result<RunSummary> {
+/// Keeps the results of ended runs until they grow: to compute one takes all of its trials.
+pub(super) fn cached_summary(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
+    let id = store.find_run(wanted)?;
     let cache = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = cache().get(id) {
+    let run = store.run(&id)?;
+    let now = RunState::of(store, &id, run.ended_at.as_ref())?;
+    if let Some((_, known)) = cache().get(&id).filter(|(then, _)| *then == now) {
         return Ok(known.clone());
     }
-    let run = store.run(id)?;
     let found = summarise(store, state, &run)?;
     if run.ended_at.is_some() {
-        cache().insert(id.to_owned(), found.clone());
+        cache().insert(id, (now, found.clone()));
     }
     Ok(found)
 }

@@ -1,7 +1,7 @@
 //! Renders a comparison as terminal text and as Markdown.
 
 use super::headline::{HeadlineVerdict, direction, percent, word};
-use super::input::History;
+use super::input::{History, LeftOut};
 use super::noise::{noise, percent_change, smallest};
 use super::{Comparison, OtherProcesses};
 use crate::text::{self, Column};
@@ -119,6 +119,9 @@ fn summary(comparison: &Comparison, columns: usize) -> String {
                 "Measured {when}, {}.",
                 text::plural(u64::from(sides.rounds), "round")
             )
+        }
+        None if comparison.change.gates => {
+            "Measured at different times: the intervals of gated metrics cover how they varied from run to run.".to_owned()
         }
         None => {
             "Measured at different times: the intervals do not cover how the machine varies from run to run."
@@ -259,6 +262,8 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
         "both were loaded at the same time on the same CPUs, so only the ratios are meaningful"
     } else if comparison.paired {
         "both were measured in the same rounds, which gives a ratio for each round"
+    } else if comparison.change.gates {
+        "the runs were made at different times: the intervals of gated metrics cover how they varied from run to run"
     } else {
         "the runs were made at different times: the intervals do not cover how the machine varies from run to run"
     };
@@ -318,6 +323,7 @@ fn details(comparison: &Comparison) -> Vec<String> {
             .map(|lost| format!("Regression: {lost}.")),
     );
     found.extend(comparison.history.iter().map(history));
+    found.extend(left_out(&comparison.left_out));
     found
 }
 
@@ -334,6 +340,22 @@ fn others(others: OtherProcesses) -> Option<String> {
             "Other programs used {} of the machine during the base loads and {} during the new loads.",
             shown(others.base),
             shown(others.new)
+        )
+    })
+}
+
+/// The earlier runs that are not in the history, and why: `Left out of the history: 5 earlier runs (kernel: 5; CPU: 2).`.
+fn left_out(left_out: &LeftOut) -> Option<String> {
+    let differences: Vec<String> = left_out
+        .differences
+        .iter()
+        .map(|(what, runs)| format!("{what}: {runs}"))
+        .collect();
+    (!left_out.is_empty()).then(|| {
+        format!(
+            "Left out of the history: {} with other circumstances ({}).",
+            text::plural(left_out.runs as u64, "earlier run"),
+            differences.join("; ")
         )
     })
 }
@@ -397,7 +419,7 @@ fn value(metric: Metric, value: f64) -> String {
         "ns" if value >= 1e6 => format!("{:.2} ms", value / 1e6),
         "ns" => format!("{:.1} µs", value / 1e3),
         "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
-        "1/s" => format!("{value:.0}/s"),
+        "1/s" => format!("{}/s", number(value)),
         unit => format!("{value:.2} {unit}"),
     }
 }

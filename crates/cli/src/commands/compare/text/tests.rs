@@ -44,6 +44,7 @@ fn comparison(services: &[(&str, &[Value])], gates: bool) -> Comparison {
         change: serde_json::from_value(change).expect("a change"),
         measured: None,
         history: Vec::new(),
+        left_out: LeftOut::default(),
     }
 }
 
