@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bins per power of ten: the ends of a bin differ by 21 %.
 const BINS_PER_DECADE: f64 = 12.0;
-/// Maximum number of distributions of a measurement: more columns could not be told apart on a screen.
+/// Maximum number of distributions of a measurement: more columns could not be distinguished on a screen.
 const MOST: usize = 60;
 
 /// The response times of the valid replies in a part of the measurement.
