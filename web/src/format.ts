@@ -73,7 +73,7 @@ export const percent = (share: number): string => {
   return `${fixed(value, value >= 10 ? 0 : value >= 0.095 ? 1 : 2)} %`;
 };
 
-/** `p99.6` for 0.996: with so many digits that it never becomes p100. */
+/** `p99.6` for 0.996. It has enough digits never to become p100. */
 export function percentileName(share: number): string {
   if (share <= 0 || share >= 1) return share <= 0 ? "0" : "p100";
   const nines = -Math.log10(1 - share);

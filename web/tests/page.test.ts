@@ -196,6 +196,7 @@ describe("the report", () => {
       "chart-cost",
       "chart-radar",
       "chart-over-time",
+      "chart-heat-map",
       "chart-over-each-other",
       "chart-published",
     ]);

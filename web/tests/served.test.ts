@@ -26,6 +26,7 @@ before(async () => {
   server.answers.set("/api/services", served.services);
   server.answers.set("/api/history?service=rust-axum&variant=current&contract=hello", served.history);
   server.answers.set(`/api/compare?a=${FIRST}&b=${LAST}`, served.compare);
+  for (const run of [FIRST, LAST]) server.answers.set(`/api/runs/${run}`, synthetic({ services: 3, contracts: ["hello"] }));
 });
 
 after(async () => {

@@ -83,7 +83,7 @@ for (const width of WIDTHS) {
       const tied = report.services.find((info) => info.service === lower!.service)!.title;
       assert.match(text, new RegExp(`Statistically tied with\\s+${tied.replaceAll(".", "\\.")}`));
       assert.equal(
-        await details.getByRole("link").getAttribute("href"),
+        await details.locator("dl").getByRole("link").getAttribute("href"),
         `https://git.example/prony/prony/tree/0123abcd4567/services/${upper!.service}`,
       );
       await fits(page, width);
@@ -213,7 +213,7 @@ describe("the source of a service", () => {
       const { page } = await browser.open(report);
       await page.locator(".ranking .more button").first().click();
       assert.match(await page.locator(".detail-row").innerText(), /services\/rust-axum, commit 0123abcd4567/);
-      assert.equal(await page.locator(".detail-row a").count(), 0);
+      assert.equal(await page.locator(".detail-row dl a").count(), 0);
       await page.close();
     }
   });

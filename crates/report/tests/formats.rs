@@ -527,7 +527,7 @@ fn percentiles_of_each_service_are_a_table() {
     let report = report();
     let tables = percentile_tables(&report).expect("writes");
     let (name, table) = &tables[0];
-    assert_eq!(name, "rust-axum-current");
+    assert_eq!(name, "1-rust-axum-current");
     assert!(
         table.contains("Value     Percentile TotalCount 1/(1-Percentile)"),
         "{table}"

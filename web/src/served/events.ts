@@ -1,4 +1,4 @@
-// The progress of a run, as the server sends it. Browsers open few connections to a server, for all tabs together, so a hidden
+// Progress that the server sends while a run goes on. Browsers open few connections to a server, for all tabs together, so a hidden
 // tab closes its own.
 
 import { useEffect, useState } from "preact/hooks";

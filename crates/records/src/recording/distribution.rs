@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bins per power of ten: the ends of a bin differ by 21 %.
 const BINS_PER_DECADE: f64 = 12.0;
-/// Maximum number of distributions of a measurement: more columns could not be told apart on a screen.
+/// Maximum number of distributions of a measurement: more columns could not be distinguished on a screen.
 const MOST: usize = 60;
 
 /// The response times of the valid replies in a part of the measurement.
@@ -103,8 +103,12 @@ mod tests {
     proptest! {
         #[test]
         fn joining_loses_no_reply_and_leaves_no_gap(times in prop::collection::vec(1u64..10_000_000_000, 0..300)) {
-            let parts: Vec<Distribution> =
-                times.iter().enumerate().map(|(at, &ns)| of(at as f64 / 10.0, &[ns])).collect();
+            let of_one = |(at, &ns): (usize, &u64)| {
+                let mut part = Distribution { start_s: at as f64 / 10.0, length_s: 0.1, ..Distribution::default() };
+                part.add(bin_of(ns), 1);
+                part
+            };
+            let parts: Vec<Distribution> = times.iter().enumerate().map(of_one).collect();
             let joined = Distribution::over_time(parts);
             prop_assert!(joined.len() <= MOST);
             let replies: u64 = joined.iter().flat_map(|part| &part.counts).sum();
