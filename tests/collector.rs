@@ -181,7 +181,7 @@ pub(crate) fn last(posted: &[Posted]) -> BTreeMap<Key, Value> {
                     found.insert(key(&point.attributes), value);
                 }
             }
-            other => panic!("{other:?}"),
+            metric::Data::Summary(_) => panic!("a summary: {}", metric.name),
         }
     }
     found

@@ -257,6 +257,7 @@ fn workers_start_on_command(transport: TransportChoice) {
                 phase: Phase::Measurement,
                 interval: one.interval(),
                 times: one.times.clone(),
+                failures: one.failures.clone(),
             }]
         );
         assert_eq!(one.index, index as u64);

@@ -82,7 +82,7 @@ pub fn merge_intervals<'a>(parts: impl IntoIterator<Item = &'a IntervalPart>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_records::{CompactHistogram, Histogram, Interval, Outcomes};
+    use prony_records::{CompactHistogram, Histogram, Interval};
 
     fn part(index: u64, times: &[u64]) -> IntervalPart {
         let mut histogram = Histogram::new();
@@ -96,7 +96,7 @@ mod tests {
             completed: times.len() as u64,
             valid: times.len() as u64,
             errors: 1,
-            failures: Outcomes::default(),
+            failures: Box::default(),
             messages: None,
             times: CompactHistogram::of(&histogram),
         }

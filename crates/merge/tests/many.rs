@@ -6,7 +6,7 @@ mod common;
 use common::{INTERVAL_NS, job, shared};
 use prony_load::Load;
 use prony_merge::{LiveMerge, MeasurementStart, Merger, Part, ThreadPart, assemble};
-use prony_records::{CompactHistogram, Event, Histogram, IntervalPart, Outcomes, Phase};
+use prony_records::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn interval(index: u64, times: &CompactHistogram) -> IntervalPart {
         completed: 5_000,
         valid: 5_000,
         errors: 0,
-        failures: Outcomes::default(),
+        failures: Box::default(),
         messages: None,
         times: times.clone(),
     }

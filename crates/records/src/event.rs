@@ -25,7 +25,7 @@ pub enum Event {
         times: CompactHistogram,
         /// Failed requests of the interval, by outcome.
         #[serde(default, skip_serializing_if = "Outcomes::is_empty")]
-        failures: Outcomes,
+        failures: Box<Outcomes>,
     },
     /// Replaces [`Event::Interval`] for a worker whose job is a share of a larger load: contains everything needed to merge the
     /// intervals of several workers.

@@ -114,7 +114,7 @@ impl<'a> LoadMonitor<'a> {
                 phase: *phase,
                 interval: *interval,
                 times: times.clone(),
-                failures: *failures,
+                failures: **failures,
             }),
             Event::Workers { workers } => watch(Progress::Workers(workers.clone())),
             _ => {}

@@ -110,7 +110,7 @@ impl Generator for FakeGenerator {
             phase: Phase::WarmUp,
             interval,
             times: CompactHistogram::default(),
-            failures: Outcomes::default(),
+            failures: Box::default(),
         }));
         if matches!(job.phases.warm_up, WarmUp::FixedNs(_)) {
             events.extend(self.rest());

@@ -208,7 +208,7 @@ impl Generator for PacedGenerator {
                     phase: Phase::WarmUp,
                     interval,
                     times: CompactHistogram::default(),
-                    failures: Outcomes::default(),
+                    failures: Box::default(),
                 }),
         );
         let ends = matches!(job.phases.warm_up, WarmUp::FixedNs(_));

@@ -129,7 +129,7 @@ impl Load {
                 phase,
                 interval,
                 times: CompactHistogram::default(),
-                failures,
+                failures: Box::new(failures),
             });
             number += 1;
         }

@@ -270,7 +270,9 @@ mod tests {
 
     fn counts(times_ns: &[u64]) -> Counts {
         let mut histogram = Histogram::new();
-        times_ns.iter().for_each(|&ns| histogram.record(ns));
+        for &ns in times_ns {
+            histogram.record(ns);
+        }
         let completed = times_ns.len() as u64;
         let interval = Interval {
             start_s: 0.0,

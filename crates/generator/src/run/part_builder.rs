@@ -63,7 +63,7 @@ impl PartBuilder {
             completed: tally.window.completed,
             valid: tally.window.valid,
             errors: tally.window.errors,
-            failures: tally.window.failures,
+            failures: Box::new(tally.window.failures),
             messages: tally.messages.as_ref().map(|messages| messages.count),
             times: CompactHistogram::default(),
         };

@@ -92,7 +92,7 @@ pub struct IntervalPart {
     pub errors: u64,
     /// The failed requests, by outcome.
     #[serde(default)]
-    pub failures: Outcomes,
+    pub failures: Box<Outcomes>,
     /// Number of stream messages, if the replies are streams.
     #[serde(default)]
     pub messages: Option<u64>,

@@ -106,9 +106,10 @@ pub fn progress(runs: &[RunProgress]) -> String {
 
 /// The samples of a metric; nothing without any.
 fn gauge(name: &str, help: &str, samples: impl Iterator<Item = (String, f64)>) -> String {
-    let lines: String = samples
-        .map(|(labels, value)| format!("prony_{name}{{{labels}}} {}\n", shown(value)))
-        .collect();
+    let mut lines = String::new();
+    for (labels, value) in samples {
+        lines += &format!("prony_{name}{{{labels}}} {}\n", shown(value));
+    }
     if lines.is_empty() {
         return lines;
     }

@@ -128,7 +128,7 @@ impl WorkerStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcomes};
+    use prony_records::{CompactHistogram, Histogram, IntervalPart};
 
     fn part(completed: u64) -> Event {
         Event::IntervalPart {
@@ -140,7 +140,7 @@ mod tests {
                 completed,
                 valid: completed,
                 errors: 0,
-                failures: Outcomes::default(),
+                failures: Box::default(),
                 messages: None,
                 times: CompactHistogram::of(&Histogram::new()),
             },

@@ -177,7 +177,7 @@ mod tests {
                 response_time_ns_p99: None,
             },
             times: CompactHistogram::of(&times),
-            failures: prony_records::Outcomes::default(),
+            failures: Box::default(),
         }
     }
 

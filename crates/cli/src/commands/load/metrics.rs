@@ -35,8 +35,14 @@ impl std::str::FromStr for MetricsAddress {
 pub(super) struct Metrics(Arc<Exposition>);
 
 impl Metrics {
+    /// `None` without an address.
+    pub(super) fn wanted(address: Option<MetricsAddress>, labels: &Labels) -> anyhow::Result<Option<Self>> {
+        let serve = |address| Self::serve(address, labels.clone());
+        address.map(serve).transpose()
+    }
+
     /// Starts serving. Prints the address on standard error, because the kernel may have chosen the port.
-    pub(super) fn serve(address: MetricsAddress, labels: Labels) -> anyhow::Result<Self> {
+    fn serve(address: MetricsAddress, labels: Labels) -> anyhow::Result<Self> {
         let server = HttpServer::bind(address.0)
             .with_context(|| format!("cannot serve the metrics of --metrics on {}", address.0))?;
         eprintln!("prony: metrics at http://{}/metrics", server.address());

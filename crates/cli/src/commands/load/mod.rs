@@ -69,8 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut view = view::View::new(&job);
     let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
-    let serve = |address| Metrics::serve(address, labels.clone());
-    let metrics = args.metrics.map(serve).transpose()?;
+    let metrics = Metrics::wanted(args.metrics, &labels)?;
     let live = LiveMetrics::to(args.otlp.as_ref())?;
     let (own_commands, commands) = signals::load_commands()?;
     let objective = args.objective.as_ref().filter(|_| args.abort_on_miss);
