@@ -45,9 +45,8 @@ fn history(source: &mut Source, course: Course) -> Vec<SimulatedRun> {
         let noise = DEVIATION * source.normal();
         let machine = u32::from(night >= moved);
         let slower = match course {
-            Course::Level => 0.0,
             Course::Step(share) if night >= step => -(-share).ln_1p(),
-            Course::Step(_) => 0.0,
+            Course::Level | Course::Step(_) => 0.0,
             Course::Drift(share) => share * night as f64,
         };
         (source.0.random::<f64>() >= MISSING).then(|| SimulatedRun {
