@@ -17,7 +17,7 @@ const BASE: usize = 7;
 
 /// What happens to the service in a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Course {
+enum Scenario {
     Level,
     /// It becomes slower by this share, at a random night.
     Step(f64),
@@ -33,7 +33,7 @@ struct SimulatedRun {
     machine: u32,
 }
 
-fn history(source: &mut Source, course: Course) -> Vec<SimulatedRun> {
+fn history(source: &mut Source, scenario: Scenario) -> Vec<SimulatedRun> {
     let step = source.0.random_range(12..30);
     // One history in four moves to a machine that is 30 % slower.
     let moved = if source.0.random::<f64>() < 0.25 {
@@ -44,11 +44,10 @@ fn history(source: &mut Source, course: Course) -> Vec<SimulatedRun> {
     let night = |night: usize| {
         let noise = DEVIATION * source.normal();
         let machine = u32::from(night >= moved);
-        let slower = match course {
-            Course::Level => 0.0,
-            Course::Step(share) if night >= step => -(-share).ln_1p(),
-            Course::Step(_) => 0.0,
-            Course::Drift(share) => share * night as f64,
+        let slower = match scenario {
+            Scenario::Step(share) if night >= step => -(-share).ln_1p(),
+            Scenario::Level | Scenario::Step(_) => 0.0,
+            Scenario::Drift(share) => share * night as f64,
         };
         (source.0.random::<f64>() >= MISSING).then(|| SimulatedRun {
             value: (noise - slower - 0.3 * f64::from(machine)).exp(),
@@ -74,11 +73,11 @@ struct Verdicts {
 
 impl Verdicts {
     /// Each run is compared with the base of its machine, after the earlier runs of that machine.
-    fn of(course: Course) -> Self {
+    fn of(scenario: Scenario) -> Self {
         let mut source = Source::new(43);
         let mut all = Self::default();
         for _ in 0..HISTORIES {
-            let runs = history(&mut source, course);
+            let runs = history(&mut source, scenario);
             for machine in 0..2 {
                 let runs: Vec<&SimulatedRun> = runs.iter().filter(|run| run.machine == machine).collect();
                 let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
@@ -113,27 +112,27 @@ impl Verdicts {
 #[test]
 fn a_gate_with_a_history_rarely_errs() {
     let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
-    for (course, least_found) in [
-        (Course::Level, 0.0),
-        (Course::Step(0.03), 0.0),
-        (Course::Step(0.05), 40.0),
-        (Course::Step(0.10), 95.0),
-        (Course::Drift(0.002), 0.0),
-        (Course::Drift(0.005), 70.0),
+    for (scenario, least_found) in [
+        (Scenario::Level, 0.0),
+        (Scenario::Step(0.03), 0.0),
+        (Scenario::Step(0.05), 40.0),
+        (Scenario::Step(0.10), 95.0),
+        (Scenario::Drift(0.002), 0.0),
+        (Scenario::Drift(0.005), 70.0),
     ] {
-        let all = Verdicts::of(course);
+        let all = Verdicts::of(scenario);
         let (alarms, passed) = (
             percent(all.false_alarms, all.sound),
             percent(all.passed, all.slower),
         );
         let (found, late) = (percent(all.found, all.slower), percent(all.found_late, all.late));
         println!(
-            "nightly gate, {course:?}: {alarms:.2} % of sound runs fail, {found:.0} % of slower runs fail ({late:.0} % from the eleventh on), \
+            "nightly gate, {scenario:?}: {alarms:.2} % of sound runs fail, {found:.0} % of slower runs fail ({late:.0} % from the eleventh on), \
              {passed:.2} % of them pass"
         );
-        assert!(alarms < 2.5, "{course:?}: {alarms}");
-        assert!(passed < 2.5, "{course:?}: {passed}");
-        assert!(found >= least_found, "{course:?}: {found}");
-        assert!(late + 5.0 >= found, "{course:?}: {late} after {found}");
+        assert!(alarms < 2.5, "{scenario:?}: {alarms}");
+        assert!(passed < 2.5, "{scenario:?}: {passed}");
+        assert!(found >= least_found, "{scenario:?}: {found}");
+        assert!(late + 5.0 >= found, "{scenario:?}: {late} after {found}");
     }
 }

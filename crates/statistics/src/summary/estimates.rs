@@ -64,8 +64,8 @@ pub(crate) fn prediction_bounds(table: &Table, confidence: f64) -> Vec<Option<f6
     bounds.map(|bound| bound.map(f64::exp)).collect()
 }
 
-/// The relative resolution of a metric of each service: a rate is a number of replies in a window, so no interval of it is narrower
-/// than one reply. Equal counts in a few trials are a coincidence.
+/// The relative resolution of a metric of each service. A rate comes from counting replies: its interval is at least one reply wide,
+/// because equal counts in a few trials are a coincidence.
 pub(crate) fn resolutions(metric: Metric, services: &[ServiceSample<'_>]) -> Vec<f64> {
     let counted = metric.unit() == "1/s" && metric.better() == Better::Higher;
     let replies = |measured: &Measurement| {

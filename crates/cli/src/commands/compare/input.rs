@@ -4,7 +4,7 @@ use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::anyhow;
-use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
+use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, load_id, upgrade};
 use prony_report::describe_load;
 use prony_runner::REQUESTS_SETTING;
 use prony_statistics::{
@@ -162,14 +162,23 @@ impl CompareSide {
         }
     }
 
-    /// Gives the only group of saved loads the requests and the load of another one: both are then compared. Returns what differed:
+    /// Gives the only group the requests and the load of another one: saved loads are compared although these differ. Returns what differed:
     /// the old and the new path of an API may be compared, and their requests must differ for that.
     pub(super) fn align_with(&mut self, new: &Self) -> Vec<Mismatch> {
         let ([base], [new_group]) = (self.summary.groups.as_mut_slice(), new.summary.groups.as_slice())
         else {
             return Vec::new();
         };
-        let load = |group: &Group| describe_load(&group.load, group.is_of_sequences());
+        let described = |group: &Group| describe_load(&group.load, group.is_of_sequences());
+        // Numbers in words have three digits.
+        let is_clear = described(base) != described(new_group);
+        let load = |group: &Group| {
+            if is_clear {
+                described(group)
+            } else {
+                load_id(&group.load)
+            }
+        };
         let mut differences = Vec::new();
         let mut differs = |what: &str, base: String, new: String| {
             if base != new {
