@@ -181,8 +181,8 @@ for (const width of WIDTHS)
       const places = [...svg.matchAll(/transform="matrix\(4,0,0,4,([\d.]+),/g)].map(([, x]) => Number(x));
       assert.equal(places.length, 8, svg.slice(0, 2000));
       assert.ok(places[1]! - places[0]! > 5 * (places[7]! - places[1]!) / 2, places.join(" "));
-      await page.getByLabel("Response time, p50").check();
-      await page.getByLabel("Memory, peak").uncheck();
+      await page.getByRole("checkbox", { name: "Response time, p50" }).check();
+      await page.getByRole("checkbox", { name: "Memory, peak" }).uncheck();
       await eventually(charts, ["goodput_per_s", "response_time_ns_p50", "response_time_ns_p99", "cpu_ns_per_request"]);
       await eventually(async () => new URL(page.url()).hash.startsWith("#metrics="), true);
       await fits(page, width);

@@ -27,7 +27,7 @@ interface Bar {
 const ROW_HEIGHT = 30;
 const BAR_HEIGHT = 20;
 const BELOW = 26;
-/** Trials have dots on separate lines: equal values do not cover each other. */
+/** Each dot of a trial has its own line: equal values do not cover each other. */
 const DOT_STEP = 4;
 const DOT_LINES = 5;
 

@@ -54,7 +54,7 @@ export function bestOf(group: Group): number | null {
 /** Minimum width of an interval, px, so that it is visible. */
 const MIN_INTERVAL_WIDTH = 2;
 
-/** Trials have dots below the bar, each on its own line: equal values do not cover each other. */
+/** Each dot of a trial has its own line below the bar: equal values do not cover each other. */
 const FIRST_DOT_Y = 12;
 const DOT_STEP = 3.2;
 const DOT_LINES = 5;
@@ -63,7 +63,7 @@ const segment = (left: string, right: string, colour: string) => `linear-gradien
 
 /**
  * Bar, interval and dots as backgrounds: otherwise 400 rows would have 12,000 elements, all of which are laid out at
- * each sort. In a PDF each background would become a picture as large as the page: paper gets a drawing.
+ * each sort. In a PDF each background would become a picture of a whole page: paper gets a drawing.
  */
 function Track(props: { at: (value: number) => string; point: number; low: number; high: number; trials: number[] }) {
   const { at, trials } = props;
