@@ -57,7 +57,7 @@ enum State {
 }
 
 /// The result of sending.
-enum Sent {
+enum SendOutcome {
     Everything,
     /// The collector may accept it later: not before this time, if it says so.
     NotYet(Option<Duration>),
@@ -146,12 +146,12 @@ impl ExporterState {
                 return;
             }
             match self.send_due(&mut poster) {
-                Sent::Everything => (pause, failures) = (EVERY, 0),
-                Sent::NotYet(wait) => {
+                SendOutcome::Everything => (pause, failures) = (EVERY, 0),
+                SendOutcome::NotYet(wait) => {
                     pause = wait.unwrap_or_else(|| backoff(failures)).max(EVERY);
                     failures += 1;
                 }
-                Sent::Never => return,
+                SendOutcome::Never => return,
             }
             if ends {
                 return;
@@ -160,14 +160,14 @@ impl ExporterState {
     }
 
     /// Sends all that is due: the starts of series, then their values.
-    fn send_due(&self, poster: &mut Poster) -> Sent {
+    fn send_due(&self, poster: &mut Poster) -> SendOutcome {
         while let Some(body) = self.due() {
             match self.send(poster, body) {
-                Sent::Everything => {}
+                SendOutcome::Everything => {}
                 other => return other,
             }
         }
-        Sent::Everything
+        SendOutcome::Everything
     }
 
     fn due(&self) -> Option<Vec<u8>> {
@@ -178,7 +178,7 @@ impl ExporterState {
     }
 
     /// Sends one request.
-    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> Sent {
+    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> SendOutcome {
         let sent = poster.post(body);
         lock(&self.trouble).is_failing =
             matches!(sent, Err(ExportError::ForNow(..) | ExportError::ForGood(_)));
@@ -186,25 +186,25 @@ impl ExporterState {
         match sent {
             Ok(()) => {
                 lock(&self.figures).accepted();
-                Sent::Everything
+                SendOutcome::Everything
             }
             Err(ExportError::Partly(reason)) => {
                 lock(&self.figures).accepted();
                 self.warn(&format!("{to} does not accept all live metrics: {reason}"));
-                Sent::Everything
+                SendOutcome::Everything
             }
             Err(ExportError::ForNow(reason, wait)) => {
                 lock(&self.figures).owe_all();
                 self.warn(&format!(
                     "live metrics do not reach {to}: {reason}; the load continues, and they are sent once it answers"
                 ));
-                Sent::NotYet(wait)
+                SendOutcome::NotYet(wait)
             }
             Err(ExportError::ForGood(reason)) => {
                 self.warn(&format!(
                     "{to} does not accept live metrics: {reason}; the load continues without them"
                 ));
-                Sent::Never
+                SendOutcome::Never
             }
         }
     }

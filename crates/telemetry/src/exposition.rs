@@ -137,7 +137,7 @@ impl Family {
             }
             Some(metric::Data::Histogram(histogram)) => {
                 self.head(metric, "histogram", out);
-                // All samples have the labels of one load, so each of them has a point.
+                // One load has one set of labels: each sample has a point.
                 for (point, sample) in histogram.data_points.iter().zip(samples) {
                     self.buckets(point, &sample.counts.exemplars, out);
                 }

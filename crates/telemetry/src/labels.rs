@@ -8,7 +8,7 @@ const METHODS: [&str; 10] = [
 ];
 /// What the conventions write for a method that is unknown, as for a workload with several.
 const OTHER: &str = "_OTHER";
-/// The API of language models that prony speaks, as a value of `gen_ai.provider.name`.
+/// The API for language models that prony speaks: a value for `gen_ai.provider.name`.
 const PROVIDER: &str = "openai";
 
 /// The value of an attribute.

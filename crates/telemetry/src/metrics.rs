@@ -1,4 +1,4 @@
-//! The metrics of sums, as OTLP has them.
+//! Converts sums to metrics in the form of OTLP.
 
 use crate::figures::{BOUNDS_NS, Counts, SCALE, Sample};
 use crate::labels::{Attribute, AttributeValue};

@@ -31,7 +31,7 @@ impl ExportedMetric {
             _ => ("{cpu}", None, 1.0),
         };
         let key = metric.key().trim_end_matches("_per_s");
-        // The number of CPUs is a count, so its name keeps the word.
+        // CPUs are counted, so the name keeps the word.
         let is_unit = |word: &str| word == metric.unit() && word != "cpus";
         let words = key.split('_').filter(|word| !is_unit(word));
         Self {
