@@ -129,7 +129,9 @@ fn text_fits_the_terminal_and_its_letters() {
             .args(["load", &url, "-n", "2000", "-c", "2", "--color", "never"])
             .env("LC_ALL", "C");
         let text = written_to(&mut command, Stream::Stdout, (width, 24), Duration::from_mins(1));
-        assert!(text.starts_with("OK: 100 % success"), "{text}");
+        // On a busy machine the generator may be the limit.
+        let verdicts = ["OK: 100 % success", "LOWER BOUND: "];
+        assert!(verdicts.iter().any(|verdict| text.starts_with(verdict)), "{text}");
         assert!(text.is_ascii(), "{text}");
         let latency = text.lines().filter(|line| !line.contains("generator thread"));
         for line in latency {

@@ -37,7 +37,7 @@ pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Ve
     let pages = repository
         .files()
         .filter(|(path, text)| has_extension(path, "md") && is_page(path) && has_marks(text));
-    // The list of studies quotes their pages, so it comes after them.
+    // The lists of studies and runs come last: they quote the other pages.
     let (lists, others): (Vec<_>, Vec<_>) =
         pages.partition(|(_, text)| text.contains(STUDIES) || text.contains(RUNS));
     let mut reports = Reports::new(repository);

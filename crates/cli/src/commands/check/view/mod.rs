@@ -73,9 +73,11 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
 
 /// One line for each operation and each further case of the contract, then the common cases.
 fn operations(report: &CheckReport, columns: usize) -> String {
+    let (common, own): (Vec<&CaseReport>, Vec<&CaseReport>) =
+        report.cases.iter().partition(|case| is_common_case(&case.name));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for operation in &report.operations {
-        let (mark, text) = of_operation(report, operation);
+        let (mark, text) = of_operation(report, operation, &own);
         lines.push([
             operation.name.clone(),
             operation.request.clone(),
@@ -83,8 +85,6 @@ fn operations(report: &CheckReport, columns: usize) -> String {
             text,
         ]);
     }
-    let (common, own): (Vec<&CaseReport>, Vec<&CaseReport>) =
-        report.cases.iter().partition(|case| is_common_case(&case.name));
     for case in own.into_iter().filter(|case| case.operations.len() != 1) {
         let mark = if case.passed() { "✓" } else { "✗" };
         let requests = plural(case.exchanges as u64, "request");
@@ -130,15 +130,17 @@ fn aligned(lines: &[[String; 4]], columns: usize) -> String {
 /// Columns that the texts of cases need to be readable.
 const READABLE: usize = 24;
 
-/// Whether an operation fulfils its contract, and by how many requests that was found.
-fn of_operation(report: &CheckReport, operation: &CheckedOperation) -> (&'static str, String) {
+/// Whether an operation fulfils its contract, and by how many requests that was found. `own`: the cases of the contract itself.
+fn of_operation(
+    report: &CheckReport,
+    operation: &CheckedOperation,
+    own: &[&CaseReport],
+) -> (&'static str, String) {
     if report.skipped.contains(&operation.name) {
         return ("–", "skipped, may write".to_owned());
     }
-    let is_own = |case: &&CaseReport| {
-        !is_common_case(&case.name) && case.operations == std::slice::from_ref(&operation.name)
-    };
-    let own: Vec<&CaseReport> = report.cases.iter().filter(is_own).collect();
+    let calls_only_it = |case: &&&CaseReport| case.operations == std::slice::from_ref(&operation.name);
+    let own: Vec<&&CaseReport> = own.iter().filter(calls_only_it).collect();
     let failed: Vec<&str> = own
         .iter()
         .filter(|case| !case.passed())
