@@ -60,9 +60,12 @@ fn a_run_tells_each_service_by_its_name() {
         ("prony.workload", "hello"),
         ("server.address", "127.0.0.1"),
     ];
-    let expected: BTreeMap<String, String> = expected
+    let mut expected: BTreeMap<String, String> = expected
         .map(|(key, text)| (key.to_owned(), text.to_owned()))
         .into();
+    let load = told["toy-right"].1["prony.load_id"].clone();
+    assert!(load.len() == 12 && load.chars().all(|digit| digit.is_ascii_hexdigit()), "{load}");
+    expected.insert("prony.load_id".to_owned(), load);
     assert!(
         told.values().all(|(_, attributes)| *attributes == expected),
         "{told:?}"

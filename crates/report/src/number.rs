@@ -251,6 +251,8 @@ mod tests {
         assert_eq!(grouped(-0.2), "0");
     }
 
+    type NumberFormat = fn(f64) -> String;
+
     /// Values of all sizes, always the same.
     fn cases() -> serde_json::Value {
         let mut state = 20_261_127_u64;
@@ -261,7 +263,7 @@ mod tests {
             (state >> 33) as f64 / (1_u64 << 31) as f64
         };
         let mut table = serde_json::Map::new();
-        let shows: [(&str, fn(f64) -> String, f64, f64); 3] = [
+        let shows: [(&str, NumberFormat, f64, f64); 3] = [
             ("digits", digits, -4.0, 9.0),
             ("percent", percent, -5.0, 0.5),
             ("ratio", ratio, -2.0, 4.0),

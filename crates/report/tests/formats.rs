@@ -4,8 +4,8 @@ use crate::sample::{self, HOSTILE, report};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use prony_records::{AfterLoad, Histogram, Messages, Resources};
 use prony_report::{
-    CheckRun, Format, Input, Report, TerminalStyle, charts, interval_log, junit, page, page_data, percentile_tables,
-    render,
+    CheckRun, Format, Input, Report, TerminalStyle, charts, interval_log, junit, page, page_data,
+    percentile_tables, render,
 };
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};

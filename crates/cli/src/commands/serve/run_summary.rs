@@ -26,9 +26,7 @@ pub(super) async fn answer(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
 ) -> Result<Json<RunSummary>, Failure> {
-    let summary = blocking(&state, move |store, state| {
-        cached_summary(store, state, &run)
-    });
+    let summary = blocking(&state, move |store, state| cached_summary(store, state, &run));
     Ok(Json(summary.await?))
 }
 
