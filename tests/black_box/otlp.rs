@@ -64,7 +64,10 @@ fn a_run_tells_each_service_by_its_name() {
         .map(|(key, text)| (key.to_owned(), text.to_owned()))
         .into();
     let load = told["toy-right"].1["prony.load_id"].clone();
-    assert!(load.len() == 12 && load.chars().all(|digit| digit.is_ascii_hexdigit()), "{load}");
+    assert!(
+        load.len() == 12 && load.chars().all(|digit| digit.is_ascii_hexdigit()),
+        "{load}"
+    );
     expected.insert("prony.load_id".to_owned(), load);
     assert!(
         told.values().all(|(_, attributes)| *attributes == expected),

@@ -710,7 +710,7 @@ fn a_change_is_accepted_with_a_note() {
         let service =
             serde_json::json!({ "service": "rust-axum", "variant": "current", "contract": "hello" });
         let mut change = serde_json::json!({
-            "workload": "hello", "load_text": "a load", "metric": "goodput_per_s", "run": id, "note": note,
+            "workload": "hello", "load_id": "0123456789ab", "metric": "goodput_per_s", "run": id, "note": note,
         });
         change
             .as_object_mut()

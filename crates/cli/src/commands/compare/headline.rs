@@ -227,6 +227,9 @@ fn range(loss: Estimate) -> String {
 /// A share as a percentage, with one decimal place below 10 % and between 99 % and 100 %.
 pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
+    if percent >= 999.5 {
+        return format!("{} %", prony_records::count(percent.round() as u64));
+    }
     let text = if percent.abs() < 9.95 || (99.0..99.95).contains(&percent) {
         format!("{percent:.1}")
     } else {
@@ -243,6 +246,7 @@ mod tests {
     fn shares_have_two_digits() {
         for (share, text) in [
             (0.02, "2 %"),
+            (78.09, "7,809 %"),
             (0.0, "0 %"),
             (0.0251, "2.5 %"),
             (0.61, "61 %"),
