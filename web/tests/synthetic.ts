@@ -318,7 +318,7 @@ function checksOf(services: ServiceInfo[], contracts: string[]): ServiceCheck[] 
 
 const CLOSED = { kind: "closed", connections: 64, in_flight: 1 };
 
-export interface Wish {
+export interface SyntheticOptions {
   services: number;
   contracts: string[];
   /** Open loads with these rates in addition to the closed one, for the first contract. */
@@ -329,12 +329,12 @@ export interface Wish {
   workloads?: string[];
 }
 
-export function synthetic(wish: Wish): Report {
-  const services = infos(wish.services);
-  const groups = wish.contracts.map((contract, index) => groupOf(contract, CLOSED, "closed loop, 64 connections", services, index + 1));
-  for (const [index, rate] of (wish.rates ?? []).entries()) {
+export function synthetic(options: SyntheticOptions): Report {
+  const services = infos(options.services);
+  const groups = options.contracts.map((contract, index) => groupOf(contract, CLOSED, "closed loop, 64 connections", services, index + 1));
+  for (const [index, rate] of (options.rates ?? []).entries()) {
     const load = { kind: "open", rate, connections: 64 };
-    const group = groupOf(wish.contracts[0]!, load, `open loop, ${rate.toLocaleString("en-GB")} requests per second`, services, 50 + index);
+    const group = groupOf(options.contracts[0]!, load, `open loop, ${rate.toLocaleString("en-GB")} requests per second`, services, 50 + index);
     for (const row of group.services) {
       const p99 = row.response_time_ns_p99 as Estimate | undefined;
       const limit = row.throughput_per_s as Estimate | undefined;
@@ -342,11 +342,11 @@ export function synthetic(wish: Wish): Report {
     }
     groups.push(group);
   }
-  for (const [index, connections] of (wish.levels ?? []).entries())
-    groups.push(groupOf(wish.contracts[0]!, { ...CLOSED, connections }, `closed loop, ${connections} connections`, services, 70 + index));
-  for (const [index, workload] of (wish.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
+  for (const [index, connections] of (options.levels ?? []).entries())
+    groups.push(groupOf(options.contracts[0]!, { ...CLOSED, connections }, `closed loop, ${connections} connections`, services, 70 + index));
+  for (const [index, workload] of (options.workloads ?? []).entries()) groups.push(groupOf("person", CLOSED, "closed loop, 64 connections", services, 80 + index, workload));
   // As prony: a page of very many rows has no heat maps.
-  if (groups.length * wish.services > 150) for (const group of groups) for (const row of group.services) delete row.details?.series?.distributions;
+  if (groups.length * options.services > 150) for (const group of groups) for (const row of group.services) delete row.details?.series?.distributions;
   const first = groups[0]!;
   const reference = services.slice(0, 8).map((info, index) => {
     const throughput = 330_000 / (1 + index * 0.5);
@@ -374,8 +374,8 @@ export function synthetic(wish: Wish): Report {
     started_at: "2026-11-21T08:30:00Z",
     ended_at: "2026-11-21T08:36:40Z",
     state: "ended",
-    planned_trials: groups.length * wish.services * 5,
-    trials: groups.length * wish.services * 5,
+    planned_trials: groups.length * options.services * 5,
+    trials: groups.length * options.services * 5,
     seed: "18446744073709551615",
     confidence: 0.95,
     environment: {
@@ -399,9 +399,9 @@ export function synthetic(wish: Wish): Report {
     ],
     services,
     groups,
-    checks: { schema: 1, services: checksOf(services.slice(0, 12), wish.contracts.slice(0, 2)) },
+    checks: { schema: 1, services: checksOf(services.slice(0, 12), options.contracts.slice(0, 2)) },
     reference,
-    agreement: [{ source: "004", contract: wish.contracts[0]!, workload: wish.contracts[0]!, load_text: "closed loop, 64 connections", services: 8, rank_correlation: 0.93 }],
+    agreement: [{ source: "004", contract: options.contracts[0]!, workload: options.contracts[0]!, load_text: "closed loop, 64 connections", services: 8, rank_correlation: 0.93 }],
     metrics: metricTable(),
     warnings: [],
   };

@@ -8,7 +8,7 @@ use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
 use prony_records::bounded_json::{self, LONGEST};
-use prony_records::{RunRecord, TrialRecord, check_run_name};
+use prony_records::{RunRecord, SAVED_LOADS, TrialRecord, check_run_name};
 use prony_report::{
     CheckRun, Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render,
 };
@@ -300,9 +300,6 @@ pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {} → Name another path with --out.", file.display()))
 }
 
-/// The suite of saved loads.
-pub(crate) const LOADS: &str = "load";
-
 /// The conditions of a run with these trials.
 pub(crate) fn conditions<'a>(run: &'a RunRecord, trials: &[TrialRecord]) -> RunConditions<'a> {
     RunConditions {
@@ -333,5 +330,5 @@ pub(crate) fn settings(run: &RunRecord) -> BTreeMap<String, String> {
 /// Share of the machine that other programs used during saved loads; `None` for other runs.
 pub(crate) fn share_of_others(run: &RunRecord, trials: &[TrialRecord]) -> Option<f64> {
     let share = prony_statistics::share_of_others(trials, run.environment.cpu.online);
-    share.filter(|_| run.suite == LOADS)
+    share.filter(|_| run.suite == SAVED_LOADS)
 }

@@ -2,7 +2,8 @@
 
 use crate::colour::{GREEN, Paint, RED, YELLOW, is_wanted};
 use crate::output::print;
-use prony_records::{Quantile, count};
+use prony_records::Quantile;
+pub(crate) use prony_records::plural;
 use prony_runner::number;
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
@@ -127,12 +128,6 @@ pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> Str
 fn pad(line: &mut String, column: usize) {
     let missing = column.saturating_sub(width(line)).max(1);
     line.extend(std::iter::repeat_n(' ', missing));
-}
-
-/// A count with its noun: `1 user`, `20 users`.
-pub(crate) fn plural(number: u64, one: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {one}{ending}", count(number))
 }
 
 /// A text after a mark, and its advice after an arrow.

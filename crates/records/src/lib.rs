@@ -46,8 +46,9 @@ pub use resources::{ResourceSample, Resources, StartUp};
 pub use run_name::{RunNameError, check_run_name};
 pub use trial::{
     AfterLoad, CaseFailure, CheckMatrix, Classification, Exclusion, Fault, Measurement, RunRecord,
-    ServiceCheck, ServiceId, ServiceInfo, SharedStart, Steadiness, TrialRecord, TrialStage, that_count,
+    SAVED_LOADS, ServiceCheck, ServiceId, ServiceInfo, SharedStart, Steadiness, TrialRecord, TrialStage,
+    that_count,
 };
 pub use upgrade::upgrade;
-pub use verdict::{Verdict, count, verdict};
+pub use verdict::{Verdict, count, plural, verdict};
 pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

@@ -288,6 +288,9 @@ pub enum TrialStage {
     Stop,
 }
 
+/// The suite of saved loads. Their users choose the names of the runs.
+pub const SAVED_LOADS: &str = "load";
+
 /// One run: its plan and environment. Its trials are stored separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {

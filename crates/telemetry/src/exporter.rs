@@ -6,7 +6,7 @@ use crate::http_export::{ExportError, Poster};
 use crate::labels::Labels;
 use crate::metrics::{metrics, request};
 use crate::settings::Settings;
-use prony_records::Phase;
+use prony_records::{Event, Phase};
 use prost::Message as _;
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -87,6 +87,19 @@ impl Exporter {
     /// Adds an interval to the sums.
     pub fn interval(&self, labels: &Labels, phase: Phase, counted: IntervalCounts<'_>) {
         lock(&self.shared.figures).take(labels, phase, counted);
+        self.start();
+    }
+
+    /// Adds what an event of a load reports.
+    pub fn event(&self, labels: &Labels, event: &Event) {
+        lock(&self.shared.figures).event(labels, event);
+        if matches!(event, Event::Interval { .. }) {
+            self.start();
+        }
+    }
+
+    /// Starts sending with the first interval.
+    fn start(&self) {
         let mut state = lock(&self.state);
         if matches!(*state, State::NotStarted(_))
             && let State::NotStarted(poster) = mem::replace(&mut *state, State::Stopped)
@@ -173,8 +186,10 @@ impl ExporterState {
     fn due(&self) -> Option<Vec<u8>> {
         let mut figures = lock(&self.figures);
         let due = figures.due();
-        let metrics = metrics(&due, self.settings.histogram);
-        (!due.is_empty()).then(|| request(metrics, &self.settings.resource).encode_to_vec())
+        (!due.is_empty()).then(|| {
+            let metrics = metrics(&due, self.settings.histogram);
+            request(metrics, &self.settings.resource).encode_to_vec()
+        })
     }
 
     /// Sends one request.

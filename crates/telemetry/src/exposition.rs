@@ -1,14 +1,14 @@
 //! The metrics in the text formats of Prometheus, under the names and labels that Prometheus gives them when it receives them over
 //! OTLP. So a query finds them in either way.
 
-use crate::figures::{Exemplar, Figures, IntervalCounts, Sample};
+use crate::figures::{Exemplar, Figures, Sample};
 use crate::labels::Labels;
 use crate::metrics::metrics;
 use crate::otlp::{
     HistogramDataPoint, KeyValue, Metric, NumberDataPoint, any_value, metric, number_data_point,
 };
 use crate::settings::HistogramKind;
-use prony_records::Phase;
+use prony_records::{Event, Phase};
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -69,14 +69,9 @@ impl Exposition {
         }
     }
 
-    /// A phase starts.
-    pub fn phase(&self, phase: Phase, connections: u64) {
-        self.figures().phase(&self.labels, phase, Some(connections));
-    }
-
-    /// Adds an interval.
-    pub fn interval(&self, phase: Phase, counted: IntervalCounts<'_>) {
-        self.figures().take(&self.labels, phase, counted);
+    /// Updates the metrics from an event.
+    pub fn event(&self, event: &Event) {
+        self.figures().event(&self.labels, event);
     }
 
     /// The current values.

@@ -1,7 +1,7 @@
 //! Sums of all reported intervals, by load and phase.
 
 use crate::labels::Labels;
-use prony_records::{CompactHistogram, Interval, Outcomes, Phase};
+use prony_records::{CompactHistogram, Event, Interval, Outcomes, Phase};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -126,6 +126,31 @@ impl Figures {
         series.counts.add(counted, now);
         series.at_ns = now;
         series.is_due = true;
+    }
+
+    /// Counts what an event reports. Single workers of a testbed do not count: their totals arrive as intervals.
+    pub(crate) fn event(&mut self, labels: &Labels, event: &Event) {
+        match event {
+            Event::Phase { phase, established } => self.phase(labels, *phase, Some(*established)),
+            Event::Interval {
+                phase,
+                interval,
+                times,
+                failures,
+            } => {
+                let counted = IntervalCounts {
+                    interval,
+                    failures,
+                    times,
+                };
+                self.take(labels, *phase, counted);
+            }
+            Event::IntervalPart { .. }
+            | Event::Workers { .. }
+            | Event::Part { .. }
+            | Event::Recording { .. }
+            | Event::Failed { .. } => {}
+        }
     }
 
     fn series(&mut self, labels: &Labels, phase: Phase, began_ns: u64) -> &mut Series {

@@ -96,7 +96,10 @@ fn counters(all: &[Sample<'_>]) -> Vec<Metric> {
         let points = all
             .iter()
             .filter_map(|one| Some(count(one, &[], value(&one.counts)?)));
-        metrics.push(sum((name, what, unit), points.collect()));
+        let points: Vec<NumberDataPoint> = points.collect();
+        if !points.is_empty() {
+            metrics.push(sum((name, what, unit), points));
+        }
     }
     let failures = Outcome::ALL
         .into_iter()
@@ -110,12 +113,7 @@ fn counters(all: &[Sample<'_>]) -> Vec<Metric> {
     });
     let about = ("prony.errors", "Requests that failed, by outcome.", "{request}");
     metrics.push(sum(about, points.collect()));
-    metrics.retain(has_points);
     metrics
-}
-
-fn has_points(metric: &Metric) -> bool {
-    !matches!(&metric.data, Some(metric::Data::Sum(sum)) if sum.data_points.is_empty())
 }
 
 /// The value of `error.type`.
@@ -132,7 +130,7 @@ const fn error_type(outcome: Outcome) -> &'static str {
 }
 
 /// The name of a phase.
-pub(crate) const fn phase_name(phase: Phase) -> &'static str {
+const fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::WarmUp => "warm_up",
         Phase::Measurement => "measurement",

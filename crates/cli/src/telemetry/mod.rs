@@ -5,7 +5,7 @@ use prony_load::{Job, Order};
 use prony_records::{Event, load_id};
 use prony_report::describe_load;
 use prony_runner::secrets;
-use prony_telemetry::{Collector, CollectorError, Exporter, IntervalCounts, Labels, Variables};
+use prony_telemetry::{Collector, CollectorError, Exporter, Labels, Variables};
 use std::str::FromStr;
 
 /// The value of `--otlp`: a collector, or nothing if the standard variables name it.
@@ -47,23 +47,7 @@ impl LiveMetrics {
 
     /// Sends the metrics of an event.
     pub(crate) fn take(&self, labels: &Labels, event: &Event) {
-        match event {
-            Event::Phase { phase, established } => self.0.phase(labels, *phase, Some(*established)),
-            Event::Interval {
-                phase,
-                interval,
-                times,
-                failures,
-            } => {
-                let counted = IntervalCounts {
-                    interval,
-                    failures,
-                    times,
-                };
-                self.0.interval(labels, *phase, counted);
-            }
-            _ => {}
-        }
+        self.0.event(labels, event);
     }
 
     /// Why the collector does not receive the metrics; returned only once.

@@ -267,6 +267,12 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
+/// A count with its noun: `1 user`, `20 users`.
+pub fn plural(number: u64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(number))
+}
+
 /// Formats a count with thousands separators: `41,872`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -1,10 +1,8 @@
 //! The names and base units under which metrics are exported, and the values that have them.
 
 use crate::{Report, Row};
+use prony_records::SAVED_LOADS;
 use prony_statistics::{Metric, Quantity};
-
-/// The suite of saved loads, whose names are chosen by their user.
-const SAVED: &str = "load";
 
 /// A metric as it is exported.
 #[derive(Debug, Clone)]
@@ -43,21 +41,17 @@ impl ExportedMetric {
         }
     }
 
-    /// The value of a row, and the ends of its interval.
-    pub(super) fn values(&self, row: &Row) -> Vec<(Statistic, f64)> {
-        let Some(quantity) = row.summary.metrics.get(self.metric) else {
-            return Vec::new();
+    /// The value of a row, or an end of its interval. A single trial has no interval.
+    pub(super) fn value(&self, row: &Row, statistic: Statistic) -> Option<f64> {
+        let quantity = row.summary.metrics.get(self.metric)?;
+        let value = match (quantity.estimate(), statistic) {
+            (Some(estimate), Statistic::Point) => estimate.point,
+            (Some(estimate), Statistic::Low) => estimate.low,
+            (Some(estimate), Statistic::High) => estimate.high,
+            (None, Statistic::Point) => quantity.position()?,
+            (None, _) => return None,
         };
-        let value = |value: f64| value / self.per_unit;
-        match (quantity.estimate(), quantity.position()) {
-            (Some(estimate), _) => vec![
-                (Statistic::Point, value(estimate.point)),
-                (Statistic::Low, value(estimate.low)),
-                (Statistic::High, value(estimate.high)),
-            ],
-            (None, Some(single)) => vec![(Statistic::Point, value(single))],
-            (None, None) => Vec::new(),
-        }
+        Some(value / self.per_unit)
     }
 
     /// Confidence of the interval of a row.
@@ -99,11 +93,11 @@ impl Statistic {
     pub(super) const ALL: [Self; 3] = [Self::Point, Self::Low, Self::High];
 
     /// What it adds to a name.
-    pub(super) const fn word(self) -> &'static str {
+    pub(super) const fn word(self) -> Option<&'static str> {
         match self {
-            Self::Point => "",
-            Self::Low => "low",
-            Self::High => "high",
+            Self::Point => None,
+            Self::Low => Some("low"),
+            Self::High => Some("high"),
         }
     }
 }
@@ -150,5 +144,5 @@ pub(super) const FACTS: [Fact; 6] = [
 
 /// The name of a saved load. The name of any other run is not part of its series: each run would start new ones.
 pub(super) fn saved_name(report: &Report) -> Option<&str> {
-    (report.suite == SAVED).then_some(report.run.as_str())
+    (report.suite == SAVED_LOADS).then_some(report.run.as_str())
 }

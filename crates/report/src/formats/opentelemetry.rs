@@ -47,8 +47,7 @@ fn rows(report: &Report) -> impl Iterator<Item = (&GroupReport, &Row)> {
 
 fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at: &str) -> Value {
     let points = rows(report).filter_map(|(group, row)| {
-        let values = metric.values(row);
-        let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
+        let value = metric.value(row, statistic)?;
         let mut attributes = attributes(group, row);
         attributes.extend(
             metric
@@ -61,8 +60,7 @@ fn estimates(report: &Report, metric: &ExportedMetric, statistic: Statistic, at:
         }
         Some(json!({ "timeUnixNano": at, "asDouble": number(value), "attributes": attributes }))
     });
-    let word = Some(statistic.word()).filter(|word| !word.is_empty());
-    let name = word.map_or_else(
+    let name = statistic.word().map_or_else(
         || format!("prony.{}", metric.name),
         |word| format!("prony.{}.{word}", metric.name),
     );

@@ -36,17 +36,11 @@ pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
 }
 
 fn estimates(rows: &[LabelledRow<'_>], metric: &ExportedMetric, statistic: Statistic) -> String {
-    let words = [
-        Some(metric.name.as_str()),
-        Some(statistic.word()).filter(|word| !word.is_empty()),
-        metric.word,
-    ];
+    let words = [Some(metric.name.as_str()), statistic.word(), metric.word];
     let name = words.into_iter().flatten().collect::<Vec<&str>>().join("_");
-    let samples = rows.iter().filter_map(|(labels, row)| {
-        let values = metric.values(row);
-        let (_, value) = values.into_iter().find(|(known, _)| *known == statistic)?;
-        Some((labels.clone(), value))
-    });
+    let samples = rows
+        .iter()
+        .filter_map(|(labels, row)| Some((labels.clone(), metric.value(row, statistic)?)));
     gauge(&name, &format!("{}.", metric.title(statistic)), samples)
 }
 

@@ -9,7 +9,8 @@ use prony_host::{Neighbours, OtherUsage};
 use prony_load::secrets::{MASK, is_secret, mask_path};
 use prony_load::{Job, Part, Target, Template, WarmUp, Workload};
 use prony_records::{
-    Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, TrialRecord, check_run_name,
+    Measurement, Recording, Resources, RunRecord, SAVED_LOADS, ServiceId, ServiceInfo, TrialRecord,
+    check_run_name,
 };
 use prony_store::{RunLock, Store};
 use serde_json::json;
@@ -17,8 +18,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
 
-/// What stands for the suite, the contract and the service of a load that has none.
-const SUITE: &str = "load";
+/// What stands for the contract and the service of a load that has none.
 const CONTRACT: &str = "url";
 const SERVICE: (&str, &str) = ("url", "current");
 /// Keys of the plan: where the loads of the run go, and how they are made.
@@ -123,7 +123,7 @@ impl<'a> ReservedRun<'a> {
         };
         RunRecord {
             id: self.run.clone(),
-            suite: SUITE.to_owned(),
+            suite: SAVED_LOADS.to_owned(),
             started_at: self.started_at.clone(),
             ended_at: None,
             environment,
@@ -222,8 +222,8 @@ fn hash(text: &str) -> String {
 fn fits(run: &RunRecord, job: &Job) -> Result<(), CommandError> {
     let kept = run.plan[TARGET].as_str();
     match kept {
-        Some(target) if run.suite == SUITE && target == job.target.url => same_settings(run, job),
-        Some(target) if run.suite == SUITE => Err(CommandError::Input(format!(
+        Some(target) if run.suite == SAVED_LOADS && target == job.target.url => same_settings(run, job),
+        Some(target) if run.suite == SAVED_LOADS => Err(CommandError::Input(format!(
             "`{}` keeps loads of {target}, and this one goes to {} → Choose another name.",
             run.id, job.target.url
         ))),

@@ -4,7 +4,9 @@ use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::anyhow;
-use prony_records::{Environment, Fingerprint, RunRecord, SCHEMA, ServiceId, ServiceInfo, load_id, upgrade};
+use prony_records::{
+    Environment, Fingerprint, RunRecord, SAVED_LOADS, SCHEMA, ServiceId, ServiceInfo, load_id, upgrade,
+};
 use prony_report::describe_load;
 use prony_runner::REQUESTS_SETTING;
 use prony_statistics::{
@@ -201,7 +203,7 @@ impl CompareSide {
 
     /// Whether the runs are loads saved with `prony load --save`.
     pub(super) fn are_loads(&self) -> bool {
-        self.suite == reporting::LOADS
+        self.suite == SAVED_LOADS
     }
 
     /// The history of each service under each load over the stored runs with the same circumstances, for the metric that the

@@ -7,7 +7,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use prony_records::Event;
-use prony_telemetry::{Exposition, IntervalCounts, Labels, TextFormat};
+use prony_telemetry::{Exposition, Labels, TextFormat};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -71,28 +71,7 @@ impl Metrics {
 
     /// Updates the metrics from an event.
     pub(super) fn take(&self, event: &Event) {
-        match event {
-            Event::Phase { phase, established } => self.0.phase(*phase, *established),
-            Event::Interval {
-                phase,
-                interval,
-                times,
-                failures,
-            } => {
-                let counted = IntervalCounts {
-                    interval,
-                    failures,
-                    times,
-                };
-                self.0.interval(*phase, counted);
-            }
-            // Single workers of a testbed are not scraped: their totals arrive as intervals.
-            Event::IntervalPart { .. }
-            | Event::Workers { .. }
-            | Event::Part { .. }
-            | Event::Recording { .. }
-            | Event::Failed { .. } => {}
-        }
+        self.0.event(event);
     }
 }
 

@@ -108,6 +108,14 @@ pub(super) fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
 }
 
+/// Whether a browser already has the reply with this tag, by the header `If-None-Match` of its request.
+pub(super) fn is_known(tag: &HeaderValue, known: Option<&HeaderValue>) -> bool {
+    let text = |value: &HeaderValue| value.to_str().ok().map(ToOwned::to_owned);
+    let known = known.and_then(text).unwrap_or_default();
+    let tag = text(tag).unwrap_or_default();
+    known.split(',').any(|one| one.trim() == tag)
+}
+
 /// Lets a browser keep a reply with a tag, if it asks each time whether that is still the current one.
 fn unless_known(mut response: Response, known: Option<&HeaderValue>) -> Response {
     let Some(tag) = response.headers().get(header::ETAG).cloned() else {
@@ -118,9 +126,7 @@ fn unless_known(mut response: Response, known: Option<&HeaderValue>) -> Response
         header::CACHE_CONTROL,
         HeaderValue::from_static("private, no-cache"),
     );
-    let known = known.and_then(|known| known.to_str().ok()).unwrap_or_default();
-    let current = tag.to_str().unwrap_or_default();
-    if response.status() == StatusCode::OK && known.split(',').any(|one| one.trim() == current) {
+    if response.status() == StatusCode::OK && is_known(&tag, known) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
         for name in [
@@ -137,9 +143,10 @@ fn unless_known(mut response: Response, known: Option<&HeaderValue>) -> Response
 async fn compressed(response: Response) -> Response {
     let headers = response.headers();
     let kind = kind(headers);
-    let grows = kind.starts_with("text/event-stream") || kind.starts_with(LINES);
-    let is_text = kind.starts_with("text/") || kind.starts_with("application/json");
-    if grows || !is_text || headers.contains_key(header::CONTENT_ENCODING) {
+    // Events and lines are read while they grow.
+    let is_whole = kind.starts_with("application/json")
+        || kind.starts_with("text/") && !kind.starts_with("text/event-stream");
+    if !is_whole || headers.contains_key(header::CONTENT_ENCODING) {
         return response;
     }
     let (mut parts, body) = response.into_parts();

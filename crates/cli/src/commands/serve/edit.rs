@@ -5,11 +5,11 @@
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
+use super::history::HistoryQuery;
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use prony_records::ServiceId;
 use prony_store::{AcceptedChange, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,24 +66,12 @@ fn forget<T>(kept: &Mutex<BTreeMap<String, T>>, run: &str) {
     kept.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
 }
 
-/// The service whose accepted changes are requested.
-#[derive(Debug, Deserialize)]
-pub(super) struct ChangeQuery {
-    service: String,
-    variant: String,
-    contract: String,
-}
-
 pub(super) async fn accepted(
     State(state): State<Arc<Shared>>,
-    Query(query): Query<ChangeQuery>,
+    Query(query): Query<HistoryQuery>,
 ) -> Result<Json<Vec<AcceptedChange>>, Failure> {
     let all = blocking(&state, move |store, _| {
-        let service = ServiceId {
-            service: query.service,
-            variant: query.variant,
-        };
-        Ok(store.accepted_changes(&service, &query.contract)?)
+        Ok(store.accepted_changes(&query.service, &query.contract)?)
     });
     Ok(Json(all.await?))
 }

@@ -34,9 +34,9 @@ const CONFIDENCE: f64 = 0.99;
 /// The service whose history is requested.
 #[derive(Debug, Deserialize)]
 pub(super) struct HistoryQuery {
-    service: String,
-    variant: String,
-    contract: String,
+    #[serde(flatten)]
+    pub(super) service: ServiceId,
+    pub(super) contract: String,
 }
 
 /// A service under one workload and load of a suite, run by run. Saved loads of another target are of another service.
@@ -84,11 +84,7 @@ pub(super) async fn history(
     Query(query): Query<HistoryQuery>,
 ) -> Result<Json<Vec<HistorySeries>>, Failure> {
     let all_series = blocking(&state, move |store, _| {
-        let service = ServiceId {
-            service: query.service,
-            variant: query.variant,
-        };
-        all_series(store, &service, &query.contract)
+        all_series(store, &query.service, &query.contract)
     });
     Ok(Json(all_series.await?))
 }

@@ -6,6 +6,7 @@ use crate::http_server::exposition as reply;
 use crate::reporting;
 use axum::extract::State;
 use axum::response::IntoResponse;
+use prony_records::SAVED_LOADS;
 use prony_report::{Report, RunProgress, exposition, progress};
 use prony_store::{RunEntry, Store};
 use std::collections::BTreeSet;
@@ -30,7 +31,7 @@ fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
     let mut suites = BTreeSet::new();
     let has_numbers = |run: &RunEntry| run.trials > run.excluded_trials;
     let mut newest: Vec<RunEntry> = runs.into_iter().filter(has_numbers).collect();
-    newest.retain(|run| run.suite == reporting::LOADS || suites.insert(run.suite.clone()));
+    newest.retain(|run| run.suite == SAVED_LOADS || suites.insert(run.suite.clone()));
     newest
 }
 

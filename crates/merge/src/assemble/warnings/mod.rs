@@ -1,6 +1,6 @@
 //! Warnings about a recording, derived from its numbers alone.
 
-use prony_records::{Latency, Occupancy, Warning, WarningKind, count, is_supported};
+use prony_records::{Latency, Occupancy, Warning, WarningKind, count, is_supported, plural};
 
 /// The numbers that warnings are derived from.
 #[derive(Debug, Clone, Default)]
@@ -213,7 +213,7 @@ impl WarningInputs {
         let reason = self.own_shortage.as_deref()?;
         let text = format!(
             "{} failed on the generator's machine: {reason}.",
-            counted(self.own_shortages, "connection")
+            plural(self.own_shortages, "connection")
         );
         Some(
             Warning::new(WarningKind::GeneratorSaturated, text)
@@ -262,17 +262,11 @@ impl WarningInputs {
         (self.closed_by_server > 0 && self.load != LoadKind::Users).then(|| {
             let text = format!(
                 "The server closed {}; reconnecting is part of the throughput.",
-                counted(self.closed_by_server, "keep-alive connection")
+                plural(self.closed_by_server, "keep-alive connection")
             );
             Warning::new(WarningKind::ConnectionClosed, text).advise("Raise its keep-alive limit.")
         })
     }
-}
-
-/// A number of things: the word gets an `s` unless there is one.
-fn counted(number: u64, one: &str) -> String {
-    let end = if number == 1 { "" } else { "s" };
-    format!("{} {one}{end}", count(number))
 }
 
 /// Formats a duration for people.
