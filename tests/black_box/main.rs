@@ -1,6 +1,7 @@
 //! Tests of the real binary from outside, in a checkout of toys.
 
 mod action;
+mod any_repository;
 mod backing_services;
 mod backing_services_access;
 mod backing_services_faults;

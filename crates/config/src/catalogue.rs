@@ -3,7 +3,8 @@
 use crate::contract::Contract;
 use crate::format::suggestion::suggest;
 use crate::format::{Diagnostics, Faults, FileKind};
-use crate::service::{KnownNames, folder_name};
+use crate::project::{PROJECT_FILE, contract_places, folder_name, name_in, service_folders};
+use crate::service::KnownNames;
 use crate::{
     BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
 };
@@ -72,8 +73,10 @@ impl Catalogue {
                 }
                 catalogue.toolchains.extend(read);
             }
-            let found = folders_with(&place.join("contracts"), "contract.toml")?;
-            contract_folders.extend(found.into_iter().map(named));
+            for contracts in contract_places(place) {
+                let found = folders_with(&contracts, "contract.toml")?;
+                contract_folders.extend(found.into_iter().map(named));
+            }
             for (folder, file) in backing::PLACES {
                 let found = folders_with(&place.join(folder), file)?;
                 backing_service_folders.extend(found.into_iter().map(named));
@@ -100,17 +103,18 @@ impl Catalogue {
             let read = catalogue.keep(FileKind::Contract, &name, read);
             catalogue.contracts.extend(read.map(|contract| (name, contract)));
         }
-        catalogue.read_services()?;
+        catalogue.read_services();
         Ok(catalogue)
     }
 
-    fn read_services(&mut self) -> Result<(), ConfigError> {
-        for folder in folders_with(&self.root.join("services"), "service.toml")? {
-            let read = service::read(&folder, &self.known_names());
-            let read = self.keep(FileKind::Service, &folder_name(&folder), read);
+    fn read_services(&mut self) {
+        let (folders, error) = service_folders(&self.root);
+        self.keep::<()>(FileKind::Project, PROJECT_FILE, error.map_or(Ok(()), Err));
+        for folder in folders {
+            let read = service::read(&folder, &self.root, &self.known_names());
+            let read = self.keep(FileKind::Service, &name_in(&folder, &self.root), read);
             self.services.extend(read.unwrap_or_default());
         }
-        Ok(())
     }
 
     /// The names that a service may refer to.

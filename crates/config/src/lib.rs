@@ -14,6 +14,7 @@ pub mod input;
 mod load_table;
 mod machine;
 mod plan;
+pub mod project;
 pub mod schemas;
 mod service;
 mod suite;
@@ -27,8 +28,8 @@ pub use format::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};
 pub use service::{
-    AS_INSTALLED, Class, ExternalService, Image, Revision, Service, ServiceOrigin, UsageSource, WorkerKind,
-    Workers,
+    AS_INSTALLED, Class, ExternalService, Image, PathPatterns, Revision, Service, ServiceOrigin, Source,
+    SourceFiles, UsageSource, WorkerKind, Workers,
 };
 pub use suite::{
     Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice,

@@ -3,6 +3,7 @@
 use crate::backing::BackingToml;
 use crate::contract::{ContractToml, SequenceToml};
 use crate::format::{FileKind, schema};
+use crate::project::Settings;
 use crate::service::ServiceToml;
 use crate::toolchain::ToolchainsToml;
 use serde_json::Value;
@@ -17,6 +18,7 @@ pub fn extended(kind: FileKind) -> Option<Arc<Value>> {
         FileKind::Backing => schema::extended::<BackingToml>(),
         FileKind::Sequence => schema::extended::<SequenceToml>(),
         FileKind::Suite => schema::extended::<crate::suite::SuiteToml>(),
-        FileKind::Testbed | FileKind::Project => return None,
+        FileKind::Project => schema::extended::<Settings>(),
+        FileKind::Testbed => return None,
     })
 }

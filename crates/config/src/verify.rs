@@ -9,13 +9,16 @@ use std::path::Path;
 impl Catalogue {
     /// All errors of a file, and of the files that it needs. Kinds that another crate reads are not verified.
     pub fn verify_file(&self, kind: FileKind, file: &SourceFile) -> Result<(), ConfigError> {
-        let folder = file.path.parent().unwrap_or_else(|| Path::new(""));
+        let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| Path::new("."));
+        // Whether a service is in the root of its project is seen from whole paths.
+        let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         match kind {
             FileKind::Contract => {
                 let contract = Contract::of(folder, file.clone())?;
                 self.verify_backing_services(&contract)
             }
-            FileKind::Service => service::of(file, folder, &self.known_names()).map(drop),
+            FileKind::Service => service::of(file, (folder, &self.root), &self.known_names()).map(drop),
             FileKind::Suite => self.verify_suite(file),
             FileKind::Toolchains => toolchain::of(file).map(drop),
             FileKind::Backing => backing::of(file, folder).map(drop),

@@ -1,7 +1,7 @@
 //! A walk through a folder that somebody else may have prepared: it ends, whatever is in there.
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
@@ -70,6 +70,21 @@ pub enum EntryKind {
 }
 
 impl Entry {
+    /// The entry at this path below a folder; `None` if there is nothing.
+    pub fn at(root: &Path, path: &Path) -> io::Result<Option<Self>> {
+        let place = root.join(path);
+        let metadata = match std::fs::symlink_metadata(&place) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Self {
+            path: path.to_owned(),
+            kind: kind(metadata.file_type(), &place)?,
+            metadata,
+        }))
+    }
+
     /// The error of an entry that is none of file, folder and link.
     pub fn refuse_special(&self, root: &Path) -> io::Result<()> {
         let EntryKind::Special(what) = self.kind else {
@@ -171,7 +186,7 @@ impl<'a> Walk<'a> {
             let found = found?;
             let entry = Entry {
                 path: self.below(&found),
-                kind: kind(&found)?,
+                kind: kind(found.file_type(), found.path())?,
                 metadata: found.metadata()?,
             };
             entries += 1;
@@ -201,7 +216,7 @@ impl<'a> Walk<'a> {
         self.found().flatten().filter_map(|found| {
             Some(Entry {
                 path: self.below(&found),
-                kind: kind(&found).ok()?,
+                kind: kind(found.file_type(), found.path()).ok()?,
                 metadata: found.metadata().ok()?,
             })
         })
@@ -251,10 +266,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn kind(found: &DirEntry) -> io::Result<EntryKind> {
-    let kind = found.file_type();
+fn kind(kind: FileType, path: &Path) -> io::Result<EntryKind> {
     Ok(if kind.is_symlink() {
-        EntryKind::Link(std::fs::read_link(found.path())?)
+        EntryKind::Link(std::fs::read_link(path)?)
     } else if kind.is_dir() {
         EntryKind::Folder
     } else if kind.is_file() {

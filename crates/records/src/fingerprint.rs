@@ -61,6 +61,9 @@ impl Part {
     /// prony itself, are left out.
     pub const LEDGER: &[Self] = &[Self::Source, Self::Recipe, Self::Tools, Self::Run, Self::Contract];
 
+    /// The parts that the files of a revision determine. Those of backing services are left out: all revisions use the current ones.
+    pub const DEFINITION: &[Self] = Self::LEDGER;
+
     /// The name of the part in files and messages.
     pub const fn name(self) -> &'static str {
         match self {

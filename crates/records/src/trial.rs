@@ -362,7 +362,7 @@ pub struct ServiceInfo {
     /// The container image that ran, with its digest: `name@sha256:…`. `None` if it did not run in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Folder of its source, relative to the root of the project.
+    /// Folder of its source, relative to the root of the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Shell commands that build it, in its folder.

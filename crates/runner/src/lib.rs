@@ -20,6 +20,7 @@ mod execute;
 mod failure;
 mod fingerprint;
 pub mod generators;
+mod git;
 mod history;
 pub mod import_replies;
 mod job;
@@ -40,6 +41,7 @@ mod seeds;
 mod service;
 mod services;
 mod session;
+mod source_files;
 mod start;
 mod start_time;
 mod strict;
@@ -64,6 +66,7 @@ pub use error::CommandError;
 pub use execute::execute;
 pub use failure::Failure;
 pub use fingerprint::{Fingerprints, IgnoredFiles};
+pub use git::{ignored_by_git, repository_name};
 pub use history::{History, TrialId};
 pub use job::target_of;
 pub use journal::{Journal, JournalError, NextRound, Progress, RunEnd};
@@ -73,7 +76,8 @@ pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
 pub use project::catalogue_warning;
 pub use project::{
-    Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
+    ChangedServices, Checkout, PROJECT_FILE, ProjectRevision, SelectedService, ServiceChange,
+    ServiceChangeKind, ServiceSelector, changed_services, choose, common, find, is_uncommitted, shipped,
     shipped_contracts,
 };
 pub use project_files::{ProjectFile, known_files, upgraded_file, verify_file};

@@ -1,16 +1,18 @@
 //! The files of a project that people write: which there are, whether they are valid, and their current form.
 
-use crate::project::{Checkout, PROJECT_FILE, Settings};
+use crate::project::{Checkout, PROJECT_FILE};
 use crate::schema::extended_schema;
 use crate::testbed::TestbedFile;
 use prony_config::format::{FileKind, SourceFile, upgraded};
+use prony_config::project::{SERVICE_FILE, Settings, service_folders};
 use prony_config::{Catalogue, ConfigError};
 use prony_files::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The folders of a project that contain files of its own.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
+    ".prony/contracts",
     "backing-services",
     "companions",
     "contracts",
@@ -45,6 +47,9 @@ impl Checkout {
             };
             add(known_files(&self.root.join(folder), depth));
         }
+        let services = service_folders(&self.root).0.into_iter();
+        let services = services.map(|folder| folder.join(SERVICE_FILE));
+        found.extend(services.map(|file| (file, FileKind::Service)));
         if let Ok(Some(path)) = self.testbed()
             && path.is_file()
         {
@@ -86,10 +91,13 @@ pub fn verify_file(kind: FileKind, file: &SourceFile, catalogue: &Catalogue) -> 
 
 fn verify_settings(file: &SourceFile) -> Result<(), ConfigError> {
     let settings: Settings = file.parse(FileKind::Project)?;
+    let folder = file.path.parent().unwrap_or_else(|| Path::new(""));
+    if let (_, Some(error)) = service_folders(folder) {
+        return Err(error);
+    }
     let Some(testbed) = settings.testbed else {
         return Ok(());
     };
-    let folder = file.path.parent().unwrap_or_else(|| Path::new(""));
     if folder.join(testbed.get_ref()).is_file() {
         return Ok(());
     }

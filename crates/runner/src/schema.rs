@@ -2,7 +2,6 @@
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
-use crate::project::Settings;
 use crate::testbed::TestbedToml;
 use prony_config::format::{FileKind, schema};
 use prony_config::schemas;
@@ -14,7 +13,6 @@ use std::sync::Arc;
 pub fn extended_schema(kind: FileKind) -> Arc<Value> {
     match kind {
         FileKind::Testbed => schema::extended::<TestbedToml>(),
-        FileKind::Project => schema::extended::<Settings>(),
         other => schemas::extended(other).expect("invariant: the other kinds are files of the catalogue"),
     }
 }

@@ -1,7 +1,7 @@
 //! Building: once for equal content, with the log of what failed, and nothing left behind.
 
 use crate::common;
-use prony_config::{Requirement, Service, System, Toolchain, Version};
+use prony_config::{Requirement, Service, Source, System, Toolchain, Version};
 use prony_host::Local;
 use prony_records::TrialStage;
 use prony_runner::testbed::{Member, Testbed as Hosts};
@@ -49,6 +49,8 @@ impl Checkout {
         Service {
             name: "toy".to_owned(),
             build,
+            source: Source::all_of(folder.clone()),
+            shared_scripts: Some(self.folder.path().join("services")),
             folder,
             ..common::service("ok", self.folder.path())
         }

@@ -2,13 +2,16 @@
 //! hold is sent to servers, so a contract reads only what belongs to it.
 
 use crate::format::error::io_reason;
+use crate::project::root_around;
 use prony_files::{InsideError, inside};
 use std::path::{Path, PathBuf};
 
 /// Finds a file by its path relative to the contract's folder. It must be in that folder or in the project around it, also
 /// after symbolic links. The error follows the name of the file.
 pub(crate) fn find(folder: &Path, name: &str) -> Result<PathBuf, String> {
-    let project = project(folder);
+    let project = std::path::absolute(folder)
+        .ok()
+        .and_then(|folder| root_around(&folder));
     let folders = [Some(folder), project.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();
     inside(&folders, Path::new(name)).map_err(|error| match error {
@@ -24,14 +27,4 @@ pub(crate) fn find(folder: &Path, name: &str) -> Result<PathBuf, String> {
 /// The text of such a file.
 pub(crate) fn read(folder: &Path, name: &str) -> Result<String, String> {
     std::fs::read_to_string(find(folder, name)?).map_err(|error| io_reason(&error))
-}
-
-/// The project around a folder: the nearest folder upwards with `prony.toml`, or with `services/` and `contracts/`.
-fn project(folder: &Path) -> Option<PathBuf> {
-    let folder = std::path::absolute(folder).ok()?;
-    let is_project = |folder: &&Path| {
-        folder.join("prony.toml").is_file()
-            || folder.join("services").is_dir() && folder.join("contracts").is_dir()
-    };
-    folder.ancestors().find(is_project).map(Path::to_owned)
 }

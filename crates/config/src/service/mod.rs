@@ -1,13 +1,15 @@
-//! A service folder's `service.toml`, resolved to one [`Service`] per variant.
+//! A `service.toml`, resolved to one [`Service`] per variant.
 
 mod origin;
 mod revision;
+mod source;
 mod toml;
 mod trust;
 mod warm_up;
 
 pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
 pub use self::revision::Revision;
+pub use self::source::{PathPatterns, Source, SourceFiles};
 pub(crate) use self::toml::ServiceToml;
 pub use self::toml::WorkerKind;
 
@@ -16,6 +18,7 @@ use self::toml::{Keys, VariantToml};
 use crate::ConfigError;
 use crate::format::suggestion::suggest;
 use crate::format::{Faults, FileKind, SourceFile, Spanned};
+use crate::project::{SERVICE_FILE, folder_name, services_around};
 use crate::toolchain::{Requirement, requirements};
 use prony_load::Protocol;
 use schemars::JsonSchema;
@@ -28,7 +31,7 @@ use std::time::Duration;
 /// A variant of a service, with everything that its build and run need.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// Name of the service's folder.
+    /// Name of the service: that of its folder, or the one in its file.
     pub name: String,
     pub variant: String,
     /// Whether this is the service's default variant.
@@ -74,8 +77,14 @@ pub struct Service {
     pub copies: BTreeMap<PathBuf, PathBuf>,
     /// The framework's documentation of the settings in use.
     pub guide: Option<String>,
+    /// The root of the project.
+    pub project: PathBuf,
     /// The folder with `service.toml`.
     pub folder: PathBuf,
+    /// The files that it is built from.
+    pub source: Source,
+    /// The folder of scripts that it shares with other services: that of all services. `None` for a service elsewhere.
+    pub shared_scripts: Option<PathBuf>,
     /// A hint for the user if the build cannot download what it needs.
     pub unavailable_hint: Option<String>,
 }
@@ -87,11 +96,6 @@ impl Service {
             ServiceOrigin::There(external) => external.allow_writes,
             ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => true,
         }
-    }
-
-    /// The folder of the services, which contains the scripts that they share.
-    pub fn shared_scripts(&self) -> &Path {
-        self.folder.parent().unwrap_or(&self.folder)
     }
 }
 
@@ -143,23 +147,26 @@ pub(crate) struct KnownNames<'a> {
     pub(crate) toolchain_error: Option<&'a ConfigError>,
 }
 
-/// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
-pub(crate) fn read(folder: &Path, known: &KnownNames<'_>) -> Result<Vec<Service>, ConfigError> {
-    of(&SourceFile::read(&folder.join("service.toml"))?, folder, known)
+/// Reads `<folder>/service.toml` and resolves every variant; the first one is the default. `root`: that of the project.
+pub(crate) fn read(folder: &Path, root: &Path, known: &KnownNames<'_>) -> Result<Vec<Service>, ConfigError> {
+    of(
+        &SourceFile::read(&folder.join(SERVICE_FILE))?,
+        (folder, root),
+        known,
+    )
 }
 
 /// The same, from the text of its `service.toml`.
 pub(crate) fn of(
     source: &SourceFile,
-    folder: &Path,
+    (folder, root): (&Path, &Path),
     known: &KnownNames<'_>,
 ) -> Result<Vec<Service>, ConfigError> {
     let ServiceToml(base) = source.parse(FileKind::Service)?;
     let mut faults = Faults::default();
-    let name = folder_name(folder);
-    if let Some(written) = base.name.as_ref().filter(|written| *written.get_ref() != name) {
-        faults.keep::<()>(Err(wrong_name(source, written, &name)));
-    }
+    let name = faults
+        .keep(name_of(source, &base, (folder, root)))
+        .unwrap_or_default();
     let single = [VariantToml(Keys::default())];
     let variants = if base.variants.is_empty() {
         &single[..]
@@ -180,6 +187,7 @@ pub(crate) fn of(
             own,
             known,
             folder,
+            root,
         };
         let service = variant.resolve(&name, label, labels.is_empty());
         services.extend(faults.keep(service));
@@ -188,10 +196,30 @@ pub(crate) fn of(
     faults.or(services)
 }
 
-/// The name of a folder.
-pub(crate) fn folder_name(folder: &Path) -> String {
-    let name = folder.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
+/// The name of a service: that of its folder, or the one in its file if the folder is the root of a repository, which has any name.
+fn name_of(source: &SourceFile, keys: &Keys, (folder, root): (&Path, &Path)) -> Result<String, ConfigError> {
+    let name = folder_name(folder);
+    match &keys.name {
+        Some(written) if folder == root => plain_name(source, written),
+        None if folder == root => Err(source.invalid_with(
+            0..0,
+            "the file has no `name`",
+            "give one, such as `name = \"shop\"`: the folder of a repository has any name",
+        )),
+        Some(written) if *written.get_ref() != name => Err(wrong_name(source, written, &name)),
+        _ => Ok(name),
+    }
+}
+
+/// A name that can be part of a path and of a command line.
+fn plain_name(source: &SourceFile, written: &Spanned<String>) -> Result<String, ConfigError> {
+    let name = written.get_ref();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    if name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(plain) {
+        return Ok(name.clone());
+    }
+    let message = format!("`name` is \"{name}\"");
+    Err(source.invalid_with(written.span(), message, "use letters, digits, `-`, `_` and `.`"))
 }
 
 /// The error for a `name` that is not the name of the folder.
@@ -214,19 +242,28 @@ struct Variant<'a> {
     own: &'a Keys,
     known: &'a KnownNames<'a>,
     folder: &'a Path,
+    /// That of the project.
+    root: &'a Path,
 }
 
 impl Variant<'_> {
     fn resolve(&self, name: &str, label: &str, default: bool) -> Result<Service, ConfigError> {
         let (base, own) = (self.base, self.own);
         let mut faults = Faults::default();
-        let reached = faults.keep(self.reached());
+        let services = services_around(self.folder, self.root);
+        let files = faults.keep(Source::resolve(
+            self.source,
+            (own, base),
+            (self.folder, services.is_some()),
+        ));
+        let sources = files.as_ref().map_or(self.folder, |files| &files.folder);
+        let reached = faults.keep(self.reached(sources));
         let contracts = faults.keep(self.contracts());
         let toolchains = faults.keep(self.requirements());
         let copies = faults.keep(self.copies());
         let pass = faults.keep(self.passed());
-        let (Some(reached), Some(contracts), Some(toolchains), Some(copies), Some(pass)) =
-            (reached, contracts, toolchains, copies, pass)
+        let (Some(files), Some(reached), Some(contracts), Some(toolchains), Some(copies), Some(pass)) =
+            (files, reached, contracts, toolchains, copies, pass)
         else {
             return Err(faults.into_error());
         };
@@ -272,9 +309,18 @@ impl Variant<'_> {
             reached,
             copies,
             guide: self.find(|keys| keys.guide.clone()),
+            project: self.project().to_owned(),
             folder: self.folder.to_owned(),
+            source: files,
+            shared_scripts: services.map(Path::to_owned),
             unavailable_hint: self.find(|keys| keys.unavailable_hint.clone()),
         })
+    }
+
+    /// The root of the project. A file outside of it is read as if it were in one.
+    fn project(&self) -> &Path {
+        let around = services_around(self.folder, self.root).and_then(Path::parent);
+        around.unwrap_or(self.root)
     }
 
     /// The variant's value, or else the file's.
@@ -356,10 +402,11 @@ impl Variant<'_> {
         faults.or(written.into_iter().map(Spanned::into_inner).collect())
     }
 
-    /// How it runs, according to the variant or else the file.
-    fn reached(&self) -> Result<ServiceOrigin, ConfigError> {
+    /// How it runs, according to the variant or else the file. `sources`: the folder of its source.
+    fn reached(&self, sources: &Path) -> Result<ServiceOrigin, ConfigError> {
         for keys in [self.own, self.base] {
-            let Some(reached) = ServiceOriginToml::of(keys).resolve(self.source, self.folder)? else {
+            let folders = (self.folder, sources);
+            let Some(reached) = ServiceOriginToml::of(keys).resolve(self.source, folders)? else {
                 continue;
             };
             // Build steps of other variants may be above the variants, too.
@@ -400,7 +447,7 @@ impl Variant<'_> {
 
     /// Sources of copies are in the checkout, destinations in the build folder.
     fn copies(&self) -> Result<BTreeMap<PathBuf, PathBuf>, ConfigError> {
-        let root = self.folder.parent().and_then(Path::parent).unwrap_or(self.folder);
+        let root = self.project();
         let inside = |path: &Path| {
             path.components()
                 .all(|component| matches!(component, Component::Normal(_)))

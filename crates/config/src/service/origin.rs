@@ -96,11 +96,12 @@ impl ServiceOriginToml {
         }
     }
 
-    /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
+    /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. The folders are that of the
+    /// service and that of its source.
     pub(super) fn resolve(
         self,
         source: &SourceFile,
-        folder: &Path,
+        (folder, sources): (&Path, &Path),
     ) -> Result<Option<ServiceOrigin>, ConfigError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
@@ -142,7 +143,7 @@ impl ServiceOriginToml {
                 let message = "`pid` and `cgroup` are for a service that runs already";
                 Err(source.invalid_with(span, message, "give its `url`, too"))
             }
-            (None, None, Some(_), None) => image(source, self.image, self.containerfile, folder)
+            (None, None, Some(_), None) => image(source, self.image, self.containerfile, sources)
                 .map(|image| Some(ServiceOrigin::Image(image))),
             (None, Some(url), None, counted) => {
                 let target = Box::new(external_target(source, &url, (self.trust, folder))?);
@@ -183,7 +184,7 @@ fn image(
         let plain = path.to_str().is_some_and(|path| path.chars().all(letters));
         if !inside || !plain || !folder.join(path).is_file() {
             let message = format!("`containerfile` is \"{}\"", path.display());
-            let help = "give a file in the service's folder, by its path relative to that folder";
+            let help = "give a file in the service's source, by its path relative to that folder";
             return Err(source.invalid_with(file.span(), message, help));
         }
     }

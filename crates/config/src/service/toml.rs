@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Deserialize, Clone, Default, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Keys {
-    /// The name of the folder. It may be omitted.
+    /// The name of the folder. It may be omitted, except in the root of a repository, whose folder has any name.
     pub(super) name: Option<Spanned<String>>,
     /// The name that reports show. Default: the name of the folder.
     pub(super) title: Option<String>,
@@ -49,13 +49,21 @@ pub(super) struct Keys {
     pub(super) toolchains: Option<Vec<Spanned<String>>>,
     /// How the service uses CPUs.
     pub(super) workers: Option<WorkersToml>,
-    /// Shell commands that build the service, in a copy of its folder.
+    /// The folder that is copied to where the service is built, relative to the folder of this file: `"."`, or `"../.."` for the
+    /// whole repository. The commands and `containerfile` are relative to it. Default: the folder of this file.
+    pub(super) source: Option<Spanned<PathBuf>>,
+    /// Files of `source` whose changes are not measured, as patterns of `.gitignore`, such as `["docs/**", "*.md"]`. The build has
+    /// them nevertheless.
+    pub(super) ignore: Option<Vec<Spanned<String>>>,
+    /// Files of `source` that git ignores, but that the build needs, as patterns of `.gitignore`.
+    pub(super) include: Option<Vec<Spanned<String>>>,
+    /// Shell commands that build the service, in a copy of its source.
     pub(super) build: Option<Vec<String>>,
     /// The shell command that starts the service, in the build folder. It reads `HOST`, `PORT` and `WORKERS`.
     pub(super) run: Option<Spanned<String>>,
     /// A container image on this machine, or the name for one that `containerfile` builds.
     pub(super) image: Option<Spanned<String>>,
-    /// A file in the folder of the service from which a container image is built.
+    /// A file in the source of the service from which a container image is built.
     #[schemars(extend("x-aliases" = ["dockerfile"]))]
     pub(super) containerfile: Option<Spanned<PathBuf>>,
     /// The address of a service that runs already, such as `http://127.0.0.1:8080`.

@@ -71,7 +71,14 @@ fn a_dockerfile_is_a_containerfile() {
 /// Everything of a service that its file decides.
 fn values(service: &Service) -> String {
     let mut service = service.clone();
-    service.folder.clear();
+    for place in [
+        &mut service.folder,
+        &mut service.project,
+        &mut service.source.folder,
+    ] {
+        place.clear();
+    }
+    service.shared_scripts = None;
     format!("{service:?}")
 }
 

@@ -22,7 +22,7 @@ pub(super) fn found(service: &Service, tools: &mut Tools) -> Result<Option<Conta
         .map_err(|text| Failure::infrastructure(TrialStage::Toolchain, text))?;
     tools.versions.insert(engine.name().to_owned(), version);
     if let Some(file) = &wanted.containerfile {
-        add_base_images(&engine, &service.folder.join(file), tools)?;
+        add_base_images(&engine, &service.source.folder.join(file), tools)?;
         return Ok(None);
     }
     let name = wanted.name.as_deref().unwrap_or_default();

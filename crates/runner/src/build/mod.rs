@@ -39,7 +39,6 @@ pub use image::lacks_image;
 pub(crate) use inputs::recipe;
 pub(crate) use programs::own_program;
 pub use remote::BuildEvent;
-pub(crate) use sources::is_left_behind;
 pub(crate) use toolchain::before_path;
 pub use toolchain::{InstalledToolchain, probe, system};
 

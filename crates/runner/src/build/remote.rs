@@ -1,13 +1,15 @@
 //! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
 use super::id_of;
-use super::sources::{copy_file, copy_tree, is_left_behind};
+use super::sources::{copy, copy_file, copy_tree};
 use super::{BuildLock, BuildOutput, Folders, Repetition};
 use crate::digest::short;
+use crate::source_files::{is_left_behind, list_file, source_files};
 use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
-use prony_config::Service;
+use prony_config::project::{PROJECT_FILE, SERVICE_FILE, contract_places};
+use prony_config::{Service, SourceFiles};
 use prony_host::{HostError, hostname};
 use prony_records::{Exclusion, Fingerprint, ServiceId, TrialStage};
 use serde::{Deserialize, Serialize};
@@ -151,6 +153,14 @@ impl RemoteBuild<'_> {
     /// Sends the sources and starts a remote prony process that reports events. `--hold` builds the services and protects the
     /// builds until its input ends; `--fingerprints` builds nothing.
     fn start(self, services: &[&Service], how: &str) -> Result<JsonLinesProcess, Failure> {
+        if let Some(earlier) = services.iter().find(|service| service.revision.is_some()) {
+            let (label, host) = (earlier.label(), &self.member.name);
+            let text = format!(
+                "{label} is a git revision, and {host} has no git history: write `build_on = \"controller\"` into [host.{host}] to build \
+                 it on this machine"
+            );
+            return Err(Failure::infrastructure(TrialStage::Build, text));
+        }
         let project = self.send(services)?;
         let folder = project.to_string_lossy();
         let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
@@ -183,14 +193,16 @@ impl RemoteBuild<'_> {
             ),
         };
         let fresh = tempfile::tempdir().map_err(local)?;
-        collect(root, services, fresh.path(), &|| self.cancel.is_asked()).map_err(local)?;
+        let sent = SentProject::of(root, services);
+        let collected = sent.collect(services, fresh.path(), &|| self.cancel.is_asked());
+        collected.map_err(local)?;
         let remote = self.remote.remote();
         let project = remote.hello().cache.join("projects").join(name_of(root));
         let put = |part: &str| remote.put(&fresh.path().join(part), &project.join(part), &|_| {});
         for entry in fs::read_dir(fresh.path()).map_err(local)?.flatten() {
             put(&entry.file_name().to_string_lossy()).map_err(|error| failed(&error))?;
         }
-        Ok(project)
+        Ok(project.join(sent.prefix()))
     }
 }
 
@@ -207,34 +219,109 @@ pub(super) fn name_of(root: &Path) -> String {
     format!("{name}-{}", short(&hash.finalize()))
 }
 
-/// Copies everything that builds need: the services, the shared files, the files that they copy, and the contracts, without
-/// which a project is incomplete.
-fn collect(root: &Path, services: &[&Service], to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
-    let wanted: BTreeSet<&str> = services.iter().map(|service| service.name.as_str()).collect();
-    fs::write(to.join("prony.toml"), "")?;
-    fs::create_dir_all(to.join("services"))?;
-    for entry in fs::read_dir(root.join("services"))?.flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let is_other = path.join("service.toml").is_file() && !wanted.contains(&*name.to_string_lossy());
-        if is_other || is_left_behind(&name.to_string_lossy()) {
-            continue;
-        }
-        let copied = to.join("services").join(&name);
-        if entry.file_type()?.is_dir() {
-            copy_tree(&path, &copied, stops)?;
-        } else {
-            copy_file(&path, &copied)?;
-        }
-    }
-    for source in services.iter().flat_map(|service| service.copies.values()) {
-        // Files that are shipped with prony are also shipped with the prony on the other host.
-        if let Ok(inside) = source.strip_prefix(root) {
-            copy_file(source, &to.join(inside))?;
+/// What a project sends to another host.
+struct SentProject<'a> {
+    root: &'a Path,
+    /// The folder whose relative paths are those on the other host: that of the project, or one above it with all sources.
+    top: &'a Path,
+}
+
+impl<'a> SentProject<'a> {
+    fn of(root: &'a Path, services: &[&Service]) -> Self {
+        let has_all = |folder: &&Path| {
+            let mut sources = services.iter();
+            sources.all(|service| service.source.folder.starts_with(folder))
+        };
+        Self {
+            root,
+            top: root.ancestors().find(has_all).unwrap_or(root),
         }
     }
-    let contracts = root.join("contracts");
-    if contracts.is_dir() {
-        copy_tree(&contracts, &to.join("contracts"), stops)?;
+
+    /// The path of the project on the other host, relative to what is sent.
+    fn prefix(&self) -> &'a Path {
+        self.root.strip_prefix(self.top).unwrap_or(Path::new(""))
     }
-    Ok(())
+
+    /// Copies everything that builds need: the services with their sources, the shared files, the files that they copy, and the
+    /// contracts, without which a project is incomplete.
+    fn collect(&self, services: &[&Service], to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
+        let project = to.join(self.prefix());
+        fs::create_dir_all(project.join("services"))?;
+        fs::write(project.join(PROJECT_FILE), self.settings(services))?;
+        self.collect_shared(&project, stops)?;
+        for service in services {
+            self.collect_service(service, (to, &project), stops)?;
+        }
+        for contracts in contract_places(self.root) {
+            if contracts.is_dir() {
+                copy_tree(&contracts, &project.join("contracts"), stops)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings with the places of these services.
+    fn settings(&self, services: &[&Service]) -> String {
+        let elsewhere = services.iter().filter(|service| service.shared_scripts.is_none());
+        let below = elsewhere.filter_map(|service| service.folder.strip_prefix(self.root).ok());
+        let below: BTreeSet<&Path> = below.filter(|path| *path != Path::new("")).collect();
+        let names = below
+            .iter()
+            .map(|path| toml::Value::from(path.to_string_lossy().as_ref()));
+        format!("services = {}\n", toml::Value::Array(names.collect()))
+    }
+
+    /// What is in the folder of the services in addition to services.
+    fn collect_shared(&self, project: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
+        let services = self.root.join("services");
+        if !services.is_dir() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(services)?.flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if path.join(SERVICE_FILE).is_file() || is_left_behind(&name.to_string_lossy()) {
+                continue;
+            }
+            let copied = project.join("services").join(&name);
+            if entry.file_type()?.is_dir() {
+                copy_tree(&path, &copied, stops)?;
+            } else {
+                copy_file(&path, &copied)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_service(
+        &self,
+        service: &Service,
+        (to, project): (&Path, &Path),
+        stops: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        let place = |path: &Path| to.join(path.strip_prefix(self.top).unwrap_or(Path::new("")));
+        let entries = source_files(service, stops)?;
+        copy(&entries, &place(&service.source.folder), stops)?;
+        copy_file(
+            &service.folder.join(SERVICE_FILE),
+            &place(&service.folder).join(SERVICE_FILE),
+        )?;
+        if service.source.files == SourceFiles::NotIgnored {
+            let mut list = Vec::new();
+            for entry in &entries {
+                list.extend_from_slice(entry.path.as_os_str().as_encoded_bytes());
+                list.push(0);
+            }
+            let file = list_file(project, service);
+            file.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(file, list)?;
+        }
+        for source in service.copies.values() {
+            // Files that are shipped with prony are also shipped with the prony on the other host.
+            if source.starts_with(self.root) {
+                copy_file(source, &place(source))?;
+            }
+        }
+        Ok(())
+    }
 }

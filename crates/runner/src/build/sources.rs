@@ -1,9 +1,10 @@
-//! The sources of a build: the files of the service's folder, and those that it copies from elsewhere in the project. One list
-//! decides what goes into the digest and what is copied to the place where it is built, so that both are the same.
+//! The sources of a build: the files of its source, and those that it copies from elsewhere in the project.
 
+use crate::source_files::{SourceEntry, is_left_behind, source_files};
 use crate::{Cancel, Failure};
-use prony_config::Service;
-use prony_files::{Entry, EntryKind, Walk};
+use prony_config::project::SERVICE_FILE;
+use prony_config::{Service, SourceFiles};
+use prony_files::{EntryKind, Walk};
 use prony_records::TrialStage;
 use sha2::{Digest as _, Sha256};
 use std::fs;
@@ -11,36 +12,18 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-/// Left in the folder of the service by manual builds; these are not sources.
-const LEFT_BEHIND: [&str; 8] = [
-    ".git",
-    "node_modules",
-    "target",
-    "venv",
-    "__pycache__",
-    ".gradle",
-    "bin.prony",
-    ".DS_Store",
-];
-/// Copied, but not hashed: the relevant values of the file of the service are added to the digest separately.
-const SERVICE_FILE: &str = "service.toml";
-
-pub(crate) fn is_left_behind(name: &str) -> bool {
-    LEFT_BEHIND.contains(&name)
-}
-
-/// The sources of one service.
+/// The sources of one build.
 pub(super) struct Sources<'a> {
     service: &'a Service,
-    /// Everything in the folder of the service that is a source, each folder before its contents.
-    entries: Vec<Entry>,
+    /// In the order of their paths.
+    entries: Vec<SourceEntry>,
     cancel: &'a Cancel,
 }
 
 impl<'a> Sources<'a> {
     /// Lists them. The folder may come from anybody: what cannot be read or copied is an error.
     pub(super) fn of(service: &'a Service, cancel: &'a Cancel) -> Result<Self, Failure> {
-        let entries = list(&service.folder, &|| cancel.is_asked());
+        let entries = source_files(service, &|| cancel.is_asked());
         Ok(Self {
             service,
             entries: entries.map_err(|error| failed(service, &error))?,
@@ -54,7 +37,7 @@ impl<'a> Sources<'a> {
 
     /// Adds names, executable bits, contents and the targets of links in the order of the names.
     pub(super) fn hash(&self, digest: &mut Sha256) -> Result<(), Failure> {
-        let hashed = self.hash_folder(digest).and_then(|()| {
+        let hashed = self.hash_files(digest).and_then(|()| {
             for (destination, source) in &self.service.copies {
                 let name = destination.to_string_lossy();
                 hash_file(digest, &name, source, &|| self.cancel.is_asked())?;
@@ -64,39 +47,24 @@ impl<'a> Sources<'a> {
         hashed.map_err(|error| failed(self.service, &error))
     }
 
-    fn hash_folder(&self, digest: &mut Sha256) -> io::Result<()> {
-        let mut open = 0;
-        for entry in &self.entries {
-            let depth = entry.path.components().count();
-            for _ in depth..=open {
-                digest.update("end\n");
-            }
-            open = depth - 1;
-            let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
+    /// Folders are left out: git has none that are empty.
+    fn hash_files(&self, digest: &mut Sha256) -> io::Result<()> {
+        for entry in self.entries.iter().filter(|entry| entry.is_measured) {
+            let name = entry.path.to_string_lossy();
             match &entry.kind {
-                EntryKind::Folder => {
-                    digest.update(format!("folder {name}\n"));
-                    open = depth;
-                }
+                EntryKind::Folder | EntryKind::Special(_) => {}
                 EntryKind::Link(target) => digest.update(format!("link {name} {}\n", target.display())),
-                _ if entry.path == Path::new(SERVICE_FILE) => {}
-                _ => {
-                    let path = self.service.folder.join(&entry.path);
-                    hash_file(digest, &name, &path, &|| self.cancel.is_asked())?;
+                EntryKind::File => {
+                    hash_file(digest, &name, &entry.from, &|| self.cancel.is_asked())?;
                 }
             }
-        }
-        for _ in 0..open {
-            digest.update("end\n");
         }
         Ok(())
     }
 
     /// Copies them into a folder, which is created. Keeps permissions and symbolic links.
     pub(super) fn copy_to(&self, folder: &Path) -> Result<(), Failure> {
-        let copied = copy(&self.service.folder, &self.entries, folder, &|| {
-            self.cancel.is_asked()
-        });
+        let copied = copy(&self.entries, folder, &|| self.cancel.is_asked());
         let copied = copied.and_then(|()| {
             for (destination, source) in &self.service.copies {
                 copy_file(source, &folder.join(destination))?;
@@ -109,7 +77,7 @@ impl<'a> Sources<'a> {
                 TrialStage::Build,
                 format!(
                     "cannot copy {} to {}: {error}",
-                    self.service.folder.display(),
+                    self.service.source.folder.display(),
                     folder.display()
                 ),
             ),
@@ -120,10 +88,11 @@ impl<'a> Sources<'a> {
 /// Adds the files directly in the folder of all services: a shared script may change the result of a build, another service may
 /// not. Toolchains are left out: the relevant values are added separately.
 pub(super) fn hash_shared(digest: &mut Sha256, sources: &Sources<'_>) -> Result<(), Failure> {
-    let (services, cancel) = (sources.service.shared_scripts(), sources.cancel);
-    if !services.is_dir() {
+    let cancel = sources.cancel;
+    let services = sources.service.shared_scripts.as_deref();
+    let Some(services) = services.filter(|services| services.is_dir()) else {
         return Ok(());
-    }
+    };
     let stops = || cancel.is_asked();
     let skips = |path: &Path| {
         let name = path.to_string_lossy();
@@ -148,9 +117,22 @@ pub(super) fn hash_shared(digest: &mut Sha256, sources: &Sources<'_>) -> Result<
     })
 }
 
-/// Copies a folder of sources. Output of manual builds is left out.
+/// Copies a folder without the usual output of builds.
 pub(super) fn copy_tree(from: &Path, to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
-    copy(from, &list(from, stops)?, to, stops)
+    let skips = |path: &Path| is_left_behind(&path.file_name().unwrap_or_default().to_string_lossy());
+    let mut entries = Vec::new();
+    Walk::new(from).skip(&skips).stop(stops).each(|entry| {
+        entry.refuse_special(from)?;
+        entry.refuse_outward(from)?;
+        entries.push(SourceEntry {
+            from: from.join(&entry.path),
+            path: entry.path,
+            kind: entry.kind,
+            is_measured: true,
+        });
+        Ok(())
+    })?;
+    copy(&entries, to, stops)
 }
 
 /// Copies one file and creates the destination folder if necessary.
@@ -159,29 +141,26 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(|_| ())
 }
 
-fn list(folder: &Path, stops: &dyn Fn() -> bool) -> io::Result<Vec<Entry>> {
-    let skips = |path: &Path| is_left_behind(&path.file_name().unwrap_or_default().to_string_lossy());
-    let mut entries = Vec::new();
-    Walk::new(folder).skip(&skips).stop(stops).each(|entry| {
-        entry.refuse_special(folder)?;
-        entry.refuse_outward(folder)?;
-        entries.push(entry);
-        Ok(())
-    })?;
-    Ok(entries)
-}
-
-fn copy(from: &Path, entries: &[Entry], to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
+/// Copies sources into a folder, which is created.
+pub(super) fn copy(entries: &[SourceEntry], to: &Path, stops: &dyn Fn() -> bool) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in entries {
         if stops() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let (source, copied) = (from.join(&entry.path), to.join(&entry.path));
+        let copied = to.join(&entry.path);
         match &entry.kind {
             EntryKind::Folder => fs::create_dir_all(&copied)?,
-            EntryKind::Link(target) => symlink(target, &copied)?,
-            EntryKind::File | EntryKind::Special(_) => fs::copy(&source, &copied).map(|_| ())?,
+            EntryKind::Link(target) => {
+                copied.parent().map_or(Ok(()), fs::create_dir_all)?;
+                match symlink(target, &copied) {
+                    // Services may have the same source.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    linked => linked?,
+                }
+            }
+            EntryKind::File => copy_file(&entry.from, &copied)?,
+            EntryKind::Special(_) => {}
         }
     }
     Ok(())
@@ -207,11 +186,15 @@ fn hash_file(digest: &mut Sha256, name: &str, path: &Path, stops: &dyn Fn() -> b
 
 /// What is in the folder of a service is the service's own fault.
 fn failed(service: &Service, error: &io::Error) -> Failure {
+    let remedy = match service.source.files {
+        SourceFiles::All => {
+            "files from elsewhere in the project get into a build with `copies` in service.toml"
+        }
+        SourceFiles::NotIgnored => "name it in `ignore` of service.toml, or a larger folder in `source`",
+    };
     let text = match error.kind() {
         io::ErrorKind::Interrupted => return Failure::interrupted(TrialStage::Build),
-        io::ErrorKind::InvalidInput => format!(
-            "{error}; files from elsewhere in the project get into a build with `copies` in service.toml"
-        ),
+        io::ErrorKind::InvalidInput => format!("{error}; {remedy}"),
         _ => format!("cannot read the sources of {}: {error}", service.label()),
     };
     Failure::new(TrialStage::Build, text)

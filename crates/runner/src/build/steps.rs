@@ -199,10 +199,9 @@ fn environment(
     );
     // Go makes its module cache read-only, which prevents `rm -r` from removing it.
     environment.insert("GOFLAGS".to_owned(), "-modcacherw".to_owned());
-    environment.insert(
-        "PRONY_SERVICES".to_owned(),
-        service.shared_scripts().display().to_string(),
-    );
+    if let Some(services) = &service.shared_scripts {
+        environment.insert("PRONY_SERVICES".to_owned(), services.display().to_string());
+    }
     environment.extend(service.env.clone());
     environment.extend(tools.environment());
     Ok(environment)

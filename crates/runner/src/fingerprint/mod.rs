@@ -6,14 +6,17 @@ mod key;
 mod tree;
 
 use crate::build::{own_program, recipe};
+use crate::source_files::source_files;
 use crate::values::Values;
 use prony_config::contract::{BackingRequirement, Contract};
-use prony_config::{Catalogue, GroupPlan, Plan, Service, ServiceOrigin, WorkerKind};
+use prony_config::project::SERVICE_FILE;
+use prony_config::{Catalogue, GroupPlan, Plan, Service, ServiceOrigin, SourceFiles, Toolchain, WorkerKind};
 use prony_load::Protocol;
 use prony_records::{CallerVariables, Fingerprint, Part};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Component, Path};
 
 use tree::Tree;
@@ -46,8 +49,11 @@ impl<'a> Fingerprints<'a> {
 
     /// What decides whether a service passes: [`Part::LEDGER`].
     pub fn for_ledger(&self, service: &Service) -> Fingerprint {
-        Fingerprint::default()
-            .with(Part::Source, source(service, self.ignored))
+        // Sources that cannot be read equal no others.
+        let source = source(service, self.ignored).ok();
+        let source = source.map(|digest| Fingerprint::default().with(Part::Source, digest));
+        source
+            .unwrap_or_default()
             .with(Part::Recipe, recipe(service))
             .with(Part::Tools, self.pinned_tools(service))
             .with(Part::Run, run(service))
@@ -141,6 +147,37 @@ impl<'a> Fingerprints<'a> {
     }
 }
 
+/// What the files of a project say about a service: [`Part::DEFINITION`]. Nothing is built, and no tool is looked for. `catalogue`: that
+/// of the current state, for a service of no revision.
+pub(crate) fn of_definition(
+    service: &Service,
+    catalogue: &Catalogue,
+    ignored: &IgnoredFiles,
+) -> io::Result<Fingerprint> {
+    let mut contracts = Values::default();
+    for name in &service.contracts {
+        let contract = catalogue.contract_for(service, name);
+        contracts.add(&(name, contract.map(|contract| of_contract(contract, ignored))));
+    }
+    let own = service.revision.as_ref().map(|revision| &revision.toolchains);
+    let toolchains = own.unwrap_or(&catalogue.toolchains);
+    let mut tools = Values::default();
+    for needed in &service.toolchains {
+        // Which of equal files it comes from does not matter.
+        let toolchain = toolchains.get(&needed.toolchain).map(|toolchain| Toolchain {
+            is_own: false,
+            ..toolchain.clone()
+        });
+        tools.add(&format!("{toolchain:?}"));
+    }
+    Ok(Fingerprint::default()
+        .with(Part::Source, source(service, ignored)?)
+        .with(Part::Recipe, recipe(service))
+        .with(Part::Tools, tools.digest())
+        .with(Part::Run, run(service))
+        .with(Part::Contract, contracts.digest()))
+}
+
 /// The values of a contract, and the contents of the files that it names.
 fn of_contract(contract: &Contract, ignored: &IgnoredFiles) -> String {
     let mut values = Values::default();
@@ -160,16 +197,21 @@ fn of_contract(contract: &Contract, ignored: &IgnoredFiles) -> String {
 }
 
 /// The files of a service, those that it copies, and the shared scripts that they name.
-pub(crate) fn source(service: &Service, ignored: &IgnoredFiles) -> String {
+fn source(service: &Service, ignored: &IgnoredFiles) -> io::Result<String> {
     let mut tree = Tree::new(ignored);
-    tree.add_folder(&service.folder, &["service.toml"]);
+    match service.source.files {
+        SourceFiles::All => tree.add_folder(&service.source.folder, &[SERVICE_FILE]),
+        SourceFiles::NotIgnored => tree.add_sources(source_files(service, &|| false)?),
+    }
     for (destination, source) in &service.copies {
         tree.add_file(&destination.to_string_lossy(), source);
     }
-    let commands = service.build.iter().chain(&service.version_from);
-    let commands = commands.map(String::as_str).chain(service.reached.command());
-    tree.add_shared(service.shared_scripts(), commands);
-    tree.digest()
+    if let Some(services) = &service.shared_scripts {
+        let commands = service.build.iter().chain(&service.version_from);
+        let commands = commands.map(String::as_str).chain(service.reached.command());
+        tree.add_shared(services, commands);
+    }
+    Ok(tree.digest())
 }
 
 /// The variables that a service inherits.

@@ -1,7 +1,8 @@
 //! A digest of files and their contents.
 
-use crate::build::is_left_behind;
 use crate::digest::short;
+use crate::git;
+use crate::source_files::{SourceEntry, is_left_behind};
 use prony_files::{Entry, EntryKind, Walk};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
@@ -9,7 +10,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Files of a checkout that git ignores, such as output of builds and editors.
 #[derive(Debug, Default)]
@@ -18,25 +18,20 @@ pub struct IgnoredFiles(BTreeSet<PathBuf>);
 impl IgnoredFiles {
     /// Queries git. Outside of a repository, or without git, nothing is ignored.
     pub fn of(root: &Path) -> Self {
-        let listed = Command::new("git")
-            .args([
-                "ls-files",
-                "-z",
-                "--others",
-                "--ignored",
-                "--exclude-standard",
-                "--directory",
-            ])
-            .args(["--", "services", "contracts"])
-            .current_dir(root)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        let listed = listed.map(|output| output.stdout).unwrap_or_default();
-        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        let path = |name: &[u8]| root.join(Path::new(std::ffi::OsStr::from_bytes(name)));
+        let list = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "--",
+            "services",
+            "contracts",
+        ];
+        let listed = git::output(root, &list).unwrap_or_default();
         // A path with a trailing slash equals the one without.
-        Self(names.map(path).collect())
+        Self(git::paths(&listed).map(|path| root.join(path)).collect())
     }
 
     fn has(&self, path: &Path) -> bool {
@@ -77,14 +72,30 @@ impl<'a> Tree<'a> {
             let name = entry.path.to_string_lossy();
             match entry.kind {
                 EntryKind::Folder | EntryKind::Special(_) => {}
-                EntryKind::Link(target) => self.files.push(File {
-                    name: name.into_owned(),
-                    kind: "link",
-                    content: target.as_os_str().as_bytes().to_vec(),
-                }),
+                EntryKind::Link(target) => self.add_link(name.into_owned(), &target),
                 EntryKind::File => self.add_file(&name, &folder.join(&entry.path)),
             }
         }
+    }
+
+    /// Adds those sources that are measured.
+    pub(super) fn add_sources(&mut self, entries: Vec<SourceEntry>) {
+        for entry in entries.into_iter().filter(|entry| entry.is_measured) {
+            let name = entry.path.to_string_lossy();
+            match entry.kind {
+                EntryKind::Folder | EntryKind::Special(_) => {}
+                EntryKind::Link(target) => self.add_link(name.into_owned(), &target),
+                EntryKind::File => self.add_file(&name, &entry.from),
+            }
+        }
+    }
+
+    fn add_link(&mut self, name: String, target: &Path) {
+        self.files.push(File {
+            name,
+            kind: "link",
+            content: target.as_os_str().as_bytes().to_vec(),
+        });
     }
 
     pub(super) fn add_file(&mut self, name: &str, path: &Path) {

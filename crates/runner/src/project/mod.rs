@@ -1,25 +1,26 @@
 //! The project of a command: a checkout of prony, or any folder with a `prony.toml`.
 
+mod changes;
 pub mod clean;
+mod revision;
 mod service_selector;
 mod shipped;
 
-pub use service_selector::{SelectedService, ServiceSelector, choose, common, find};
+pub use changes::{ChangedServices, ServiceChange, ServiceChangeKind, changed_services};
+pub use prony_config::project::PROJECT_FILE;
+pub use revision::ProjectRevision;
+pub use service_selector::{SelectedService, ServiceSelector, choose, common, find, is_uncommitted};
 pub use shipped::{shipped, shipped_contracts};
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
+use crate::git;
 use crate::{Folders, room_for};
 use prony_config::Catalogue;
-use prony_config::format::{FileKind, SourceFile, Spanned};
-use schemars::JsonSchema;
+use prony_config::project::{STATE_FOLDER, Settings, root_around};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
-
-/// The file that makes a folder a project. It may be empty.
-pub const PROJECT_FILE: &str = "prony.toml";
 
 static CATALOGUE_WARNING: OnceLock<String> = OnceLock::new();
 
@@ -28,22 +29,10 @@ pub fn catalogue_warning() -> Option<&'static str> {
     CATALOGUE_WARNING.get().map(String::as_str)
 }
 
-/// The project: a folder with `prony.toml`, or with `services/` and `contracts/`.
+/// The project: a folder with `prony.toml`, with `service.toml` and `.prony/`, or with `services/` and `contracts/`.
 #[derive(Debug, Clone)]
 pub struct Checkout {
     pub root: PathBuf,
-}
-
-/// The settings of a project. All are optional.
-#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Project")]
-pub(crate) struct Settings {
-    /// The file that stores the runs, relative to the folder of the project. Default: `.prony/store.db`.
-    store: Option<PathBuf>,
-    /// The default testbed file, relative to the folder of the project.
-    #[schemars(extend("x-aliases" = ["lab"]))]
-    pub(crate) testbed: Option<Spanned<PathBuf>>,
 }
 
 impl Checkout {
@@ -60,14 +49,7 @@ impl Checkout {
 
     /// The project that contains a folder.
     pub fn around(folder: &Path) -> Option<Self> {
-        let is_project = |folder: &Path| {
-            folder.join(PROJECT_FILE).is_file()
-                || folder.join("services").is_dir() && folder.join("contracts").is_dir()
-        };
-        let root = folder.ancestors().find(|folder| is_project(folder))?;
-        Some(Self {
-            root: root.to_owned(),
-        })
+        root_around(folder).map(|root| Self { root })
     }
 
     /// Everything that the project defines, and what is shipped with prony.
@@ -92,29 +74,15 @@ impl Checkout {
     }
 
     fn settings(&self) -> Result<Settings, CommandError> {
-        let file = self.root.join(PROJECT_FILE);
-        if !file.is_file() {
-            return Ok(Settings::default());
-        }
-        Ok(SourceFile::read(&file)?.parse(FileKind::Project)?)
+        Ok(Settings::of(&self.root)?)
     }
 
     /// The checked-out commit, with `+dirty` if there are changes; `None` if git reports none.
     pub fn commit(&self) -> Option<String> {
-        let git = |arguments: &[&str]| {
-            let output = Command::new("git")
-                .arg("-C")
-                .arg(&self.root)
-                .args(arguments)
-                .output()
-                .ok()?;
-            output
-                .status
-                .success()
-                .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        };
-        let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-        let clean = git(&["status", "--porcelain"])?.is_empty();
+        let commit = git::line(&self.root, &["rev-parse", "--short=12", "HEAD"])?;
+        let clean = git::output(&self.root, &["status", "--porcelain"])
+            .ok()?
+            .is_empty();
         Some(if clean { commit } else { format!("{commit}+dirty") })
     }
 
@@ -137,6 +105,6 @@ impl Checkout {
 
     /// The state folder, `.prony/`.
     pub fn state(&self) -> PathBuf {
-        self.root.join(".prony")
+        self.root.join(STATE_FOLDER)
     }
 }

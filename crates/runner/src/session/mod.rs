@@ -17,13 +17,14 @@ use crate::build::id_of;
 use crate::designs::design_of;
 use crate::error::ErrorContext as _;
 use crate::fingerprint::{FingerprintKey, Fingerprints, IgnoredFiles};
+use crate::source_files;
 use crate::start_time::now;
 use crate::withheld::withheld_variables;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
 use observer::{EarlierSessions, RunObserver};
-use prony_config::{Catalogue, Plan, Service};
+use prony_config::{Catalogue, Plan, Service, SourceFiles};
 use prony_records::{Exclusion, Fingerprint, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_store::{RunLock, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -306,9 +307,16 @@ impl Session<'_> {
     }
 }
 
-/// The services, with the versions that their builds reported.
+/// The services, with the versions that their builds reported. Without one, a service that is built from a repository has that of its
+/// commit.
 fn with_built_versions(mut services: Vec<Service>, built: &BuildResults) -> Vec<Service> {
     for service in &mut services {
+        if service.source.files == SourceFiles::NotIgnored
+            && service.written_version().is_none()
+            && let Some(version) = source_files::version(service)
+        {
+            service.version = version;
+        }
         let result = built.get(&id_of(service));
         let output = result.and_then(|result| result.as_ref().ok());
         if let Some(version) = output.and_then(|output| output.version.as_ref()) {

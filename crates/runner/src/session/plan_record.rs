@@ -1,7 +1,7 @@
 //! The plan as stored in a run: writing and reading its additional keys.
 
 use super::BuildResults;
-use crate::CommandError;
+use crate::{CommandError, git};
 use prony_config::Service;
 use prony_config::contract::Contract;
 use prony_load::Load;
@@ -9,7 +9,6 @@ use prony_records::{Fingerprint, RunRecord, ServiceId, ServiceInfo, TrialRecord}
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Key of a group of a stored plan: the highest rate that a service can reach, if something limits it.
@@ -49,18 +48,24 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         pinned: service.pinned,
         formerly: service.formerly.clone(),
         image: None,
-        source: source_of(&service.folder),
+        source: source_of(service),
         build: service.build.clone(),
         start: service.reached.command().map(str::to_owned),
     };
     services.iter().map(info).collect()
 }
 
-/// The folder of a service, relative to the root of its project.
-fn source_of(folder: &Path) -> Option<String> {
-    let parts: Vec<&str> = folder.iter().filter_map(OsStr::to_str).collect();
-    let at = parts.iter().rposition(|&part| part == "services")?;
-    Some(parts[at..].join("/"))
+/// The folder of a service's source, relative to the root of its repository, or else of its project.
+fn source_of(service: &Service) -> Option<String> {
+    let folder = &service.source.folder;
+    let revision = service.revision.as_ref();
+    let top = revision.map(|revision| revision.checkout.as_path());
+    let top = top.or_else(|| git::work_tree(folder)).unwrap_or(&service.project);
+    let path = folder.strip_prefix(top).ok()?;
+    if path == Path::new("") {
+        return Some(".".to_owned());
+    }
+    Some(path.to_string_lossy().into_owned())
 }
 
 /// The plan to store, with a description of its services for the report.

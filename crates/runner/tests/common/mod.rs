@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, WorkerKind, Workers};
+use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, Source, WarmUpChoice, WorkerKind, Workers};
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, TrialStage};
@@ -218,7 +218,10 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         compiler_threads: Vec::new(),
         revision: None,
         start_timeout: Duration::from_secs(20),
+        project: folder.to_owned(),
         folder: folder.to_owned(),
+        source: Source::all_of(folder.to_owned()),
+        shared_scripts: folder.parent().map(Path::to_owned),
         copies: BTreeMap::new(),
         guide: None,
         unavailable_hint: None,

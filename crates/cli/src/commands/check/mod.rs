@@ -10,6 +10,7 @@ use crate::{reporting, signals, text};
 use anyhow::anyhow;
 use prony_check::{CheckRequest, check, protocol_word};
 use prony_config::contract::Contract;
+use prony_config::project::contract_places;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
 use prony_report::CheckRun;
@@ -214,8 +215,9 @@ pub(crate) fn contract_named(name: &str) -> anyhow::Result<Contract> {
     }
     let own = Checkout::find()
         .ok()
-        .map(|project| project.root.join("contracts"));
-    let places: Vec<PathBuf> = own.into_iter().chain([shipped_contracts()?]).collect();
+        .map(|project| contract_places(&project.root));
+    let own = own.into_iter().flat_map(|places| places.into_iter().rev());
+    let places: Vec<PathBuf> = own.chain([shipped_contracts()?]).collect();
     if let Some(folder) = places.iter().map(|place| place.join(name)).find(is_contract) {
         return Contract::load(&folder).map_err(bad_input);
     }

@@ -163,7 +163,18 @@ fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, Strin
         .base
         .strip_prefix(service)
         .filter(|revision| revision.starts_with('@'));
-    (quote(&sides.new), quote(of_same.unwrap_or(&sides.base)))
+    let marked = |name: &str, is_uncommitted: bool| {
+        let mark = if is_uncommitted {
+            " (uncommitted changes)"
+        } else {
+            ""
+        };
+        format!("{}{mark}", quote(name))
+    };
+    (
+        marked(&sides.new, sides.new_uncommitted),
+        marked(of_same.unwrap_or(&sides.base), sides.base_uncommitted),
+    )
 }
 
 fn not_gated(comparison: &Comparison, quotes: &str) -> String {

@@ -10,7 +10,7 @@ use crate::signals;
 use anyhow::anyhow;
 use prony_load::DurationText;
 use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
-use prony_runner::{LocalTestbed, ServiceSelector, compare_side_by_side};
+use prony_runner::{LocalTestbed, ServiceSelector, compare_side_by_side, is_uncommitted};
 use prony_statistics::{ChangeOptions, DetectableChange, RunChange};
 use serde::Serialize;
 use std::time::Duration;
@@ -53,6 +53,9 @@ pub(super) struct CompareMode {
     /// The base, as the user wrote it.
     pub(super) base: String,
     pub(super) new: String,
+    /// Whether the sources of the base had changes that were not committed.
+    pub(super) base_uncommitted: bool,
+    pub(super) new_uncommitted: bool,
     /// The names of the runs in the store.
     pub(super) runs: Vec<String>,
     pub(super) rounds: u32,
@@ -91,6 +94,11 @@ pub(super) fn measured(
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
+    let catalogue = checkout.catalogue()?;
+    let (base_uncommitted, new_uncommitted) = (
+        is_uncommitted(base, &catalogue)?,
+        is_uncommitted(new, &catalogue)?,
+    );
     let (change, sides) = if measuring.at_once {
         let how = RegressionOptions {
             connections: measuring.connections,
@@ -103,6 +111,8 @@ pub(super) fn measured(
             design: "at_once",
             base: base.to_string(),
             new: new.to_string(),
+            base_uncommitted,
+            new_uncommitted,
             runs: vec![found.run],
             rounds: found.rounds,
             rounds_again: found.again,
@@ -116,6 +126,8 @@ pub(super) fn measured(
             design: "rounds",
             base: base.to_string(),
             new: new.to_string(),
+            base_uncommitted,
+            new_uncommitted,
             runs: vec![run],
             rounds: pair.rounds,
             rounds_again: 0,

@@ -1,5 +1,6 @@
 //! `prony list`: lists services, contracts, suites and runs.
 
+mod changed;
 mod replies;
 
 use crate::checkout::{Checkout, StoreArgs};
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     what: Option<ListCommand>,
     #[command(flatten)]
     narrowed: ServiceFilter,
+    /// Only services that differ from this revision, or between two: main..HEAD
+    #[arg(long, value_name = "BASE[..HEAD]", conflicts_with_all = ["replies", "language", "class", "contract"])]
+    changed: Option<String>,
     /// Start the services and compare their replies to `hello`
     #[arg(long)]
     replies: bool,
@@ -66,10 +70,14 @@ enum ListCommand {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(ListCommand::Services)) {
+    let is_of_services = args.replies || args.changed.is_some() || args.narrowed.is_asked();
+    if is_of_services && !matches!(args.what, Some(ListCommand::Services)) {
         return Err(bad_input(anyhow!(
-            "`--language`, `--class`, `--contract` and `--replies` apply to services only → Use `prony list services`"
+            "`--language`, `--class`, `--contract`, `--changed` and `--replies` apply to services only → Use `prony list services`"
         )));
+    }
+    if let Some(revisions) = &args.changed {
+        return changed::run(revisions, args.json);
     }
     if args.replies {
         let catalogue = catalogue()?;

@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use indicatif::ProgressBar;
 use prony_config::format::FileKind;
 use prony_config::import::{Draft, from_curl, from_har, from_nothing, from_openapi, from_postman, from_url};
+use prony_config::project::contracts_of;
 use prony_load::Target;
 use prony_runner::import_replies::draft;
 use prony_runner::write_missing_schemas;
@@ -58,7 +59,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let root = Checkout::find()?.root;
-    let contracts = root.join("contracts");
+    let contracts = contracts_of(&root);
     draft::is_free(&contracts, &args.name)?;
     let progress = DraftProgress::new();
     let mut draft = draft(args)?;

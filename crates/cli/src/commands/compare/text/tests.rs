@@ -79,6 +79,8 @@ fn two_revisions_measured_at_the_same_time() {
         design: "at_once",
         base: "node-mine@HEAD~1".to_owned(),
         new: "node-mine".to_owned(),
+        base_uncommitted: false,
+        new_uncommitted: false,
         runs: vec!["2026-11-26T08-30-00-regression".to_owned()],
         rounds: 6,
         rounds_again: 0,
