@@ -451,9 +451,15 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     nothing_is_left(&checkout);
 }
 
+/// A fake prony, which leaves to the real one what it does not fake.
+fn with_prony(script: &str) -> String {
+    script.replace("PRONY", env!("CARGO_BIN_EXE_prony"))
+}
+
 /// A fake prony whose comparison is inconclusive.
 const BLIND: &str = r#"#!/bin/sh
 [ "$1" = --version ] && exec echo prony 0
+[ "$1" = list ] && exec PRONY "$@"
 case "$*" in *"--fail-on inconclusive"*) code=3 ;; *) code=0 ;; esac
 while [ "$1" != --out ]; do shift; done
 printf '### blind\n\n<!-- prony: inconclusive -->\n' > "$2"
@@ -470,7 +476,7 @@ fn an_inconclusive_comparison_is_no_approval_and_fails_on_request() {
     commit(&checkout, "changed");
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("prony");
-    std::fs::write(&program, BLIND).expect("written");
+    std::fs::write(&program, with_prony(BLIND)).expect("written");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
     let program = program.to_str().expect("text");
     for (fail_on, code) in [("regression", 0), ("inconclusive", 3)] {
@@ -550,7 +556,8 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join(&name).join("bin/prony");
     std::fs::create_dir_all(program.parent().expect("a folder")).expect("made");
-    std::fs::write(&program, "#!/bin/sh\necho prony 9.8.7\n").expect("written");
+    let script = "#!/bin/sh\n[ \"$1\" = list ] && exec PRONY \"$@\"\necho prony 9.8.7\n";
+    std::fs::write(&program, with_prony(script)).expect("written");
     let shell = |script: &str| {
         let done = Command::new("bash")
             .args(["-ec", script])
@@ -772,6 +779,7 @@ fn cancelled_and_older_runs_write_no_comment() {
 /// A fake prony that stores its environment and its arguments.
 const SPY: &str = r#"#!/bin/sh
 [ "$1" = --version ] && exec echo prony 0
+[ "$1" = list ] && exec PRONY "$@"
 env > "$(dirname "$0")/environment"
 echo "$@" > "$(dirname "$0")/arguments"
 exit 1
@@ -791,7 +799,7 @@ fn what_is_built_cannot_speak_for_the_runner() {
     commit(&checkout, "changed");
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("prony");
-    std::fs::write(&program, SPY).expect("written");
+    std::fs::write(&program, with_prony(SPY)).expect("written");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("executable");
     let runner = Runner {
         checkout: &checkout,
@@ -862,6 +870,7 @@ fn a_revision_is_never_an_option() {
 
 /// A prony that compares nothing, and keeps the names of what it was to compare.
 const RECORDER: &str = r#"#!/bin/sh
+[ "$1" = list ] && exec PRONY "$@"
 if [ "$1" = compare ]; then echo "$2" | cut -d@ -f1 >> "$(dirname "$0")/compared"; fi
 while [ $# -gt 0 ]; do
   if [ "$1" = --out ]; then echo "<!-- prony: no regression -->" > "$2"; fi
@@ -889,7 +898,7 @@ fn a_change_of_shared_files_is_a_change_of_the_services_that_use_them() {
     tool("Tool");
     checkout.write("services/note.sh", "echo one\n");
     checkout.write("shared/words.txt", "one\n");
-    checkout.write("recorder/prony", RECORDER);
+    checkout.write("recorder/prony", &with_prony(RECORDER));
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(checkout.path("recorder/prony"), executable).expect("a mode");
     let github = Github::start();
@@ -929,5 +938,9 @@ fn a_change_of_shared_files_is_a_change_of_the_services_that_use_them() {
     std::fs::remove_file(checkout.path("contracts")).expect("a link");
     let contract = std::fs::read_to_string(root().join("contracts/hello/contract.toml")).expect("a contract");
     checkout.write("contracts/hello/contract.toml", &contract);
+    assert_eq!(compared("the same contract"), [] as [&str; 0]);
+    let other = contract.replace("Hello, World!", "Hello, you!");
+    assert_ne!(other, contract);
+    checkout.write("contracts/hello/contract.toml", &other);
     assert_eq!(compared("a contract"), ["toy-other", "toy-right", "toy-third"]);
 }
