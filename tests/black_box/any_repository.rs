@@ -1,6 +1,7 @@
 //! A repository of any layout: what is a source, what changed, and what is built of a revision.
 
 use crate::common::{CommandOutput, root};
+use crate::images::engine;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,6 +29,13 @@ pipe = true
 [roles]
 service = "app"
 load = ["load"]
+"#;
+
+const DESCRIPTION: &str = r#"openapi: 3.1.0
+info: { title: Shop, version: "1" }
+paths:
+  /api/test:
+    get: { operationId: greet, responses: { "200": { description: a greeting, content: { text/plain: {} } } } }
 "#;
 
 /// A comparison that takes a few seconds.
@@ -284,6 +292,39 @@ fn a_service_in_a_folder_below_builds_from_the_repository() {
         revision.code.is_some_and(|code| code == 0 || code == 3),
         "{revision:?}"
     );
+}
+
+/// From a clone to a verdict: `src/` and a Dockerfile are enough.
+#[test]
+fn a_dockerfile_says_how_a_repository_is_built_and_started() {
+    let Some(engine) = engine() else { return };
+    let repository = Repository::new();
+    repository.write(".gitignore", "*.log\n");
+    repository.write("openapi.yaml", DESCRIPTION);
+    std::fs::copy(engine.programs.path("server"), repository.path("src/server")).expect("the program");
+    repository.commit("a server");
+    repository.git(&["remote", "add", "origin", "https://example.org/me/shop.git"]);
+    let prony = |arguments: &[&str]| repository.prony_with(&engine.words, arguments);
+    let made = prony(&["init"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert!(made.err.contains("guessed from Dockerfile"), "{}", made.err);
+    let expected = "shop: 1 operation from openapi.yaml, checked";
+    assert!(made.out.contains(expected), "{}", made.out);
+    let described = std::fs::read_to_string(repository.path("service.toml")).expect("a description");
+    assert!(
+        described.contains("containerfile = \"Dockerfile\"") && described.lines().count() <= 10,
+        "{described}"
+    );
+    repository.commit("measure it");
+    repository.add("README.md", "More.\n");
+    assert_eq!(repository.changed("HEAD"), "none");
+    repository.write("src/new.txt", "new\n");
+    assert_eq!(repository.changed("HEAD"), "source");
+    let ended = prony(&[&["compare", "shop@HEAD", "shop"], &SHORT[..]].concat());
+    assert!(ended.code.is_some_and(|code| code == 0 || code == 3), "{ended:?}");
+    assert!(ended.out.contains("shop (uncommitted changes)"), "{}", ended.out);
+    let cleaned = prony(&["clean", "builds"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
 }
 
 /// git does not know the files on another host.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// Static programs, for images that contain nothing else.
-struct Programs {
+pub(crate) struct Programs {
     folder: TempDir,
 }
 
@@ -44,7 +44,7 @@ impl Programs {
         Ok(programs)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 }
@@ -55,13 +55,13 @@ fn last_line(bytes: &[u8]) -> String {
 }
 
 /// The engine setting of prony, and the programs of the images.
-struct Engine {
-    words: String,
-    programs: Programs,
+pub(crate) struct Engine {
+    pub(crate) words: String,
+    pub(crate) programs: Programs,
 }
 
 /// podman if it can run a container here; otherwise reports that the test is skipped, and why.
-fn engine() -> Option<&'static Engine> {
+pub(crate) fn engine() -> Option<&'static Engine> {
     static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
     match ENGINE.get_or_init(probe) {
         Ok(engine) => Some(engine),
@@ -535,14 +535,14 @@ fn what_is_wrong_with_the_lines_of_an_image_is_told() {
         (
             "containerfile = \"../Containerfile\"",
             8,
-            "a file in the service's folder",
+            "a file in the service's source",
         ),
         (
             "containerfile = \"/Containerfile\"",
             8,
-            "a file in the service's folder",
+            "a file in the service's source",
         ),
-        ("containerfile = \"Nofile\"", 8, "a file in the service's folder"),
+        ("containerfile = \"Nofile\"", 8, "a file in the service's source"),
         (
             "run = \"true\"\ncontainerfile = \"service.toml\"",
             9,

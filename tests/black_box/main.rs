@@ -31,6 +31,7 @@ mod foreign_files;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
 mod images;
+mod init;
 mod interleaved;
 mod interrupts;
 mod kills;

@@ -93,7 +93,7 @@ fn a_project_is_made_once_and_changes_nothing() {
         (&"go-mine".into(), &"mine".into()),
         "{told}"
     );
-    let made = shell(folder.path(), "prony init");
+    let made = shell(folder.path(), "prony init --language go");
     assert_eq!(made.code, Some(0), "{made:?}");
     assert!(
         made.out.contains("prony check go-mine") && made.out.contains("prony run"),
@@ -110,7 +110,7 @@ fn a_project_is_made_once_and_changes_nothing() {
     }
     let kinds = std::fs::read_dir(path("schemas/1")).expect("schemas");
     assert_eq!(kinds.count(), 8);
-    let again = shell(folder.path(), "prony init");
+    let again = shell(folder.path(), "prony init --language go");
     assert!(
         again.code == Some(2) && again.err.contains("already exists"),
         "{again:?}"
@@ -120,7 +120,7 @@ fn a_project_is_made_once_and_changes_nothing() {
     std::fs::remove_file(path("prony.toml")).expect("it is there");
     std::fs::write(path("suites/mine.toml"), "mine").expect("a file");
     std::fs::remove_dir_all(path("services")).expect("it is there");
-    let kept = shell(folder.path(), "prony init");
+    let kept = shell(folder.path(), "prony init --language go");
     assert!(
         kept.code == Some(2) && kept.err.contains("is not overwritten"),
         "{kept:?}"

@@ -9,6 +9,7 @@ mod backing;
 mod catalogue;
 pub mod contract;
 pub mod format;
+pub mod guess;
 pub mod import;
 pub mod input;
 mod load_table;

@@ -177,6 +177,31 @@ pub fn from_url(url: &str) -> Result<Draft, DraftError> {
     })
 }
 
+/// A draft of a GET of each of these paths, which were found in the sources of a server.
+pub fn from_paths(paths: &[String]) -> Draft {
+    const NOWHERE: &str = "http://localhost";
+    let mut maker = OperationMaker::default();
+    let operations = paths.iter().filter_map(|path| {
+        let url = format!("{NOWHERE}{path}");
+        let (_, target) = parts(&url).ok()?;
+        let sent = CapturedRequest {
+            method: "GET".to_owned(),
+            url,
+            ..CapturedRequest::default()
+        };
+        let mut made = maker.operation(format!("GET {path}"), (&sent, &target));
+        guess(&mut made, UNKNOWN);
+        Some(made)
+    });
+    Draft {
+        operations: operations.collect(),
+        title: "An API".to_owned(),
+        summary: "Paths that were found in the sources.".to_owned(),
+        source: "paths in the sources".to_owned(),
+        ..Draft::default()
+    }
+}
+
 /// A draft as a starting point: one path with a greeting.
 pub fn from_nothing() -> Draft {
     let hello = Operation {

@@ -16,7 +16,7 @@ mod replies;
 mod size;
 mod write;
 
-pub use curl::{from_curl, from_nothing, from_url};
+pub use curl::{from_curl, from_nothing, from_paths, from_url};
 pub use draft::{Body, Draft, DraftCounts, Expect, ExpectedBody, Omission, Operation, Success};
 pub use har::from_har;
 pub use openapi::from_openapi;

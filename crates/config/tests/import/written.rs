@@ -224,7 +224,7 @@ format = 1
 # A draft, made from a test. Correct what is wrong, and delete this line.
 # Check a running server with `prony check --url URL mine`.
 title = "Mine"
-# Common cases that the recorded server does not pass. Delete a line to require it.
+# Common cases that are not required, with the reasons. Delete a line to require its case.
 skip_common_cases = [
     "keep-alive", # it closes the connection
 ]

@@ -12,7 +12,9 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, ReportContext};
 use crate::{signals, telemetry, variance_text};
+use anyhow::anyhow;
 use live::LiveRun;
+use prony_config::project::SERVICE_FILE;
 use prony_config::{Catalogue, Machine, Plan, Suite};
 use prony_host::{Isolation, writable};
 use prony_records::RunRecord;
@@ -143,7 +145,7 @@ fn suite_or_resumed_plan(
         let resumed = ResumedRun::of(store, &id, args.resume_options())?;
         return Ok((resumed.plan()?, Some(resumed)));
     }
-    let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));
+    let name = args.suite.clone().map_or_else(|| default_suite(catalogue), Ok)?;
     let file = catalogue.suite_file(&name).map_err(bad_input)?;
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
     let plan = Plan::of(catalogue, &suite, &args.overrides(machine)).map_err(bad_input)?;
@@ -159,16 +161,20 @@ fn resumed_by(suite: &str) -> Option<&'static str> {
     }
 }
 
-/// The project's own suite if it has exactly one, else `quick`.
-fn default_suite(catalogue: &Catalogue) -> String {
+/// The project's own suite if it has exactly one, else `quick`, whose services a repository with a server does not have.
+fn default_suite(catalogue: &Catalogue) -> anyhow::Result<String> {
     let own = catalogue
         .suites()
         .into_iter()
         .filter(|(_, file)| file.starts_with(&catalogue.root));
     let own: Vec<String> = own.map(|(name, _)| name).collect();
     match own.as_slice() {
-        [one] => one.clone(),
-        _ => "quick".to_owned(),
+        [one] => Ok(one.clone()),
+        [] if catalogue.root.join(SERVICE_FILE).is_file() => Err(bad_input(anyhow!(
+            "this repository has no suite → `prony compare` compares its server with a revision; to rank several services, write \
+             suites/NAME.toml."
+        ))),
+        _ => Ok("quick".to_owned()),
     }
 }
 

@@ -50,7 +50,8 @@ impl Draft {
         );
         if !self.skip_common_cases.is_empty() {
             document.insert("skip_common_cases", Item::Value(self.skipped().into()));
-            let why = "Common cases that the recorded server does not pass. Delete a line to require it.";
+            let why =
+                "Common cases that are not required, with the reasons. Delete a line to require its case.";
             comment_key(&mut document, "skip_common_cases", &comments([why]));
         }
         let operations = self

@@ -1,4 +1,4 @@
-//! `prony init`: creates a project in this folder, ready for its first run.
+//! A new project in a folder without a server: one with a service, ready for its first run.
 
 use crate::commands::new::{Language, next_commands};
 use crate::exit::{Exit, bad_input};
@@ -8,26 +8,6 @@ use prony_config::format::{FORMAT, FileKind, schema_line};
 use prony_runner::{PROJECT_FILE, write_missing_schemas};
 use std::path::Path;
 
-/// Create a project in this folder
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Language of the first service [default: that of this folder]
-    #[arg(long, value_enum)]
-    language: Option<Language>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-/// Files that show which language a folder uses.
-const SIGNS: [(&str, Language); 6] = [
-    ("package.json", Language::Node),
-    ("go.mod", Language::Go),
-    ("Cargo.toml", Language::Rust),
-    ("pom.xml", Language::Java),
-    ("pyproject.toml", Language::Python),
-    ("requirements.txt", Language::Python),
-];
 /// Programs that show which language is installed.
 const PROGRAMS: [(&str, Language); 5] = [
     ("node", Language::Node),
@@ -39,15 +19,9 @@ const PROGRAMS: [(&str, Language); 5] = [
 /// The line in `.gitignore` that excludes prony's own files.
 const IGNORED: &str = "/.prony/";
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let root = std::env::current_dir().context("cannot determine the working directory")?;
-    if root.join(PROJECT_FILE).exists() {
-        return Err(bad_input(anyhow!(
-            "{} already exists: this folder is a project, and nothing was changed",
-            root.join(PROJECT_FILE).display()
-        )));
-    }
-    let language = args.language.unwrap_or_else(|| language_of(&root));
+/// Creates a project with a service in this language. Without one: the first that is installed.
+pub(super) fn create(root: &Path, language: Option<Language>, json: bool) -> anyhow::Result<Exit> {
+    let language = language.unwrap_or_else(installed_language);
     let name = format!("{}-mine", language.folder());
     let service = root.join("services").join(&name);
     let suite = root.join("suites/mine.toml");
@@ -59,11 +33,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     language.write(&service, &name)?;
     put(&suite, &suite_of(&name))?;
-    let schemas = write_missing_schemas(&root, &FileKind::ALL)?;
-    ignore(&root)?;
+    let schemas = write_missing_schemas(root, &FileKind::ALL)?;
+    ignore(root)?;
     // Written last: a folder that has this file is a complete project.
     put(&root.join(PROJECT_FILE), &project())?;
-    if args.json {
+    if json {
         let mut files = vec![
             PROJECT_FILE.to_owned(),
             format!("services/{name}"),
@@ -92,13 +66,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn language_of(root: &Path) -> Language {
-    let of_folder = SIGNS.iter().find(|(file, _)| root.join(file).is_file());
+fn installed_language() -> Language {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    of_folder
-        .or_else(|| PROGRAMS.iter().find(|(program, _)| installed(program)))
-        .map_or(Language::Node, |(_, language)| *language)
+    let found = PROGRAMS.iter().find(|(program, _)| installed(program));
+    found.map_or(Language::Node, |(_, language)| *language)
 }
 
 fn project() -> String {
@@ -130,7 +102,7 @@ services = [\"{service}/*\"]      # all its variants; add other services to comp
     )
 }
 
-fn put(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     }
