@@ -354,3 +354,26 @@ fn a_run_that_a_full_disk_ended_says_how_to_continue_it() {
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert_eq!(stored(&checkout), 3);
 }
+
+/// A pipeline must not take a check that could not take place for a passed one.
+#[test]
+fn a_service_that_cannot_run_here_is_not_checked() {
+    let checkout = Checkout::new(1, &["right"]);
+    checkout.write(
+        "services/toolchains.toml",
+        "format = 1\n\n[absent]\ntitle = \"Absent\"\nprobe = \"exit 1\"\nversion = '(\\d+)'\n",
+    );
+    let service = "format = 1\ncontracts = [\"hello\"]\ntoolchains = [\"absent\"]\nrun = \"true\"\n";
+    checkout.write("services/toy-absent/service.toml", service);
+    let checked = checkout.prony(&["check", "toy-absent"]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    assert!(
+        checked
+            .out
+            .starts_with("NOT CHECKED: Absent is not installed on this machine"),
+        "{checked:?}"
+    );
+    let json = checkout.prony(&["check", "toy-absent", "--json"]).json();
+    assert_eq!(json["verdict"], "not_checked");
+    assert_eq!(json["exit"], 1);
+}

@@ -261,13 +261,13 @@ fn a_failing_step_shows_its_command_and_log() {
     service.unavailable_hint = Some("its parts are far away".to_owned());
     let failed = checkout.builder().build(&service).expect_err("fails");
     assert_eq!(failed.stage, TrialStage::Build);
+    let (what, log) = failed.reason.rsplit_once("; log: ").expect("a log");
     assert!(
-        failed
-            .reason
-            .contains("ended with exit code 4 (its parts are far away)"),
-        "{}",
-        failed.reason
+        what.ends_with("ended with exit code 4 (its parts are far away): what went wrong"),
+        "{what}"
     );
+    let log = fs::read_to_string(checkout.folder.path().join(log)).expect("a log in the checkout");
+    assert_eq!(log, "what went wrong\n");
     assert_eq!(failed.log_tail, ["what went wrong"]);
     // What a failed build left is not taken for a build.
     let fixed = checkout.service(&["echo fine", "echo what went wrong >&2; exit 4", "echo never"]);

@@ -22,6 +22,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Exit code 0.
     Fine,
+    /// Exit code 1: something could not be done, as the output says.
+    Failed,
     /// Exit code 3: an objective, check or comparison failed.
     ObjectiveFailed,
     /// Exit code 2: files are wrong, and their errors were shown.
@@ -34,6 +36,7 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Failed => 1,
             Self::Invalid => 2,
             Self::ObjectiveFailed => 3,
             Self::Interrupted => signals::code(),

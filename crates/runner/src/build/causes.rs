@@ -1,4 +1,4 @@
-//! Whether the machine or the network made a build fail, judged by what the build printed: tools report both as any other error.
+//! Why a build failed, judged by what it printed: tools report faults of the machine and of the network as any other error.
 
 use prony_host::ExitReport;
 use prony_records::Fault;
@@ -41,23 +41,72 @@ const MACHINE: [&str; 6] = [
     "too many open files",
 ];
 
+/// Maximum length in characters of a quoted line of a log.
+const LONGEST_LINE: usize = 200;
+
 /// Who is to blame for a failed build.
 pub(super) fn fault_of(ending: &ExitReport, printed: &[String]) -> Fault {
-    let tells = |line: &String| {
-        let line = line.to_lowercase();
-        NETWORK.iter().chain(&MACHINE).any(|phrase| line.contains(phrase))
-    };
-    if ending.is_from_outside() || printed.iter().any(tells) {
+    if ending.is_from_outside() || printed.iter().any(|line| is_of_machine(line)) {
         Fault::Infrastructure
     } else {
         Fault::Service
     }
 }
 
+fn is_of_machine(line: &str) -> bool {
+    let line = line.to_lowercase();
+    NETWORK.iter().chain(&MACHINE).any(|phrase| line.contains(phrase))
+}
+
+/// The line that says why the build failed: a fault of the machine or the network, else the first error, else the last line.
+/// `None` if the build printed nothing.
+pub(super) fn error_line(printed: &[String]) -> Option<String> {
+    let mut lines = printed.iter().map(|line| line.trim());
+    // Headings such as `[ERROR] COMPILATION ERROR :` explain nothing.
+    let is_error = |line: &&str| line.to_lowercase().contains("error") && !line.ends_with(':');
+    let line = lines
+        .clone()
+        .find(|line| is_of_machine(line))
+        .or_else(|| lines.clone().find(is_error))
+        .or_else(|| lines.rfind(|line| !line.is_empty()))?;
+    Some(match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use prony_host::KillReason;
+
+    #[test]
+    fn the_line_that_explains_a_failed_build_is_found() {
+        let explained = |log: &str| error_line(&log.lines().map(str::to_owned).collect::<Vec<_>>());
+        for (log, line) in [
+            (
+                "[ERROR] COMPILATION ERROR :\n[ERROR] Main.java:[3,5] cannot find symbol\n[ERROR] -> [Help 1]",
+                "[ERROR] Main.java:[3,5] cannot find symbol",
+            ),
+            (
+                "npm error code EAI_AGAIN\nnpm error network request failed",
+                "npm error code EAI_AGAIN",
+            ),
+            (
+                "error: cannot continue\n  getaddrinfo failed for registry.example",
+                "getaddrinfo failed for registry.example",
+            ),
+            (
+                "# example\n./main.go:3:2: undefined: x\n",
+                "./main.go:3:2: undefined: x",
+            ),
+        ] {
+            assert_eq!(explained(log).as_deref(), Some(line), "{log}");
+        }
+        assert_eq!(explained(" \n"), None);
+        let long = explained(&format!("error: {}", "é".repeat(300))).expect("a line");
+        assert_eq!(long.chars().count(), LONGEST_LINE + 1, "{long}");
+    }
 
     #[test]
     fn what_a_registry_or_the_machine_did_is_not_the_fault_of_the_service() {

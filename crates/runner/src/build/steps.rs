@@ -1,6 +1,6 @@
 //! Runs the commands of a build.
 
-use super::causes::fault_of;
+use super::causes::{error_line, fault_of};
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
 use crate::script::{ScriptExit, until_ended};
@@ -9,7 +9,7 @@ use prony_host::{ExitReport, InheritedVariables, ProcessSpec};
 use prony_records::{Exclusion, Fault, TrialStage};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A build that takes longer is considered hung.
@@ -127,24 +127,43 @@ impl<'a> Step<'a> {
             .unwrap_or_default();
         let failure = Failure {
             fault,
-            ..Failure::new(TrialStage::Build, format!("`{command}` {reason}{hint}"))
+            ..Failure::new(
+                TrialStage::Build,
+                format!(
+                    "`{command}` {reason}{hint}: {}; log: {}",
+                    error_line(&printed).as_deref().unwrap_or("it printed nothing"),
+                    self.log_in_checkout(log)
+                ),
+            )
         };
         Err(failure.with_log(printed))
     }
 
     fn spec(&self, command: &str, log: &str) -> ProcessSpec {
-        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
         ProcessSpec {
             name: format!("the build of {}", self.service.label()),
             command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
             folder: self.folder.to_owned(),
             inherited: InheritedVariables::of_builds(&self.service.pass),
             environment: self.environment.clone(),
-            log: self.builder.folders.logs.join(format!("build-{name}.{log}.log")),
+            log: self.log(log),
             log_bytes: LOG_BYTES,
             grace: GRACE,
             ..ProcessSpec::default()
         }
+    }
+
+    fn log(&self, log: &str) -> PathBuf {
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        self.builder.folders.logs.join(format!("build-{name}.{log}.log"))
+    }
+
+    /// The path of the log in the checkout, for messages: reports contain no paths of a machine.
+    fn log_in_checkout(&self, log: &str) -> String {
+        let path = self.log(log);
+        let root = self.builder.folders.logs.ancestors().nth(2);
+        let within = root.and_then(|root| path.strip_prefix(root).ok());
+        within.unwrap_or(&path).display().to_string()
     }
 }
 

@@ -126,11 +126,9 @@ impl Session<'_> {
             if let Some(tokens) = &tokens {
                 observer.message(&tokens.text);
             }
-            let warnings = noise
-                .and_then(Noise::warning)
-                .into_iter()
-                .chain(hint)
-                .chain(tokens);
+            // The hint says the same, with better advice.
+            let of_noise = hint.or_else(|| noise.and_then(Noise::warning));
+            let warnings = of_noise.into_iter().chain(tokens);
             self.begin_with(plan, &built[0], warnings.collect())?
         };
         observer.run_started(&record);

@@ -114,14 +114,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         };
         reporting::write(&file, &prony_report::junit(&matrix, run))?;
     }
-    let exit = if rows.iter().any(Row::failed) {
-        Exit::ObjectiveFailed
+    // A check that did not take place must not look like a passed one.
+    let (exit, verdict) = if rows.iter().any(Row::failed) {
+        (Exit::ObjectiveFailed, "failed")
+    } else if rows.iter().any(Row::passed) {
+        (Exit::Fine, "ok")
     } else {
-        Exit::Fine
+        (Exit::Failed, "not_checked")
     };
     if args.json {
         let mut json = serde_json::to_value(&matrix)?;
-        json["verdict"] = if exit == Exit::Fine { "ok" } else { "failed" }.into();
+        json["verdict"] = verdict.into();
         json["headline"] = view::headline(&rows).into();
         json["exit"] = exit.code().into();
         print(&json.to_string())?;

@@ -32,10 +32,19 @@ fn is_failed(rows: &[Row]) -> bool {
 
 /// The verdict, with the number of cases for one service, and the number of services for several.
 pub(super) fn headline(rows: &[Row]) -> String {
-    let word = if is_failed(rows) { "FAILED" } else { "OK" };
+    let word = if is_failed(rows) {
+        "FAILED"
+    } else if rows.iter().any(Row::passed) {
+        "OK"
+    } else {
+        "NOT CHECKED"
+    };
     let [row] = rows else {
         let failed = rows.iter().filter(|row| row.failed()).count();
         let checked = rows.iter().filter(|row| row.failed() || row.passed()).count();
+        if checked == 0 {
+            return format!("{word}: none of {} services can run here", rows.len());
+        }
         let number = if failed > 0 { failed } else { checked };
         return format!("{word}: {number} of {checked} services");
     };
@@ -47,7 +56,7 @@ pub(super) fn headline(rows: &[Row]) -> String {
             format!("{} of {all} cases", if failed > 0 { failed } else { all })
         }
         Outcome::Failed(excluded) => first_line(&excluded.reason),
-        Outcome::Unavailable(reason) => format!("not checked: {}", first_line(reason)),
+        Outcome::Unavailable(reason) => first_line(reason),
     };
     let protocol = row.protocol.title();
     format!(
