@@ -3,7 +3,7 @@
 use crate::option_values::time;
 use prony_config::WarmUpChoice;
 use prony_load::DurationText;
-use prony_runner::{ComparisonPair, ResumeOptions, ServiceSelector};
+use prony_runner::{ComparisonPair, ResumeFrom, ResumeOptions, ServiceSelector};
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct PairArgs {
     warmup: Option<DurationText>,
     /// Continue an interrupted run [default: the latest]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
-    resume: Option<String>,
+    pub(crate) resume: Option<String>,
     /// With --resume: try failed services again
     #[arg(long, requires = "resume")]
     retry_failed: bool,
@@ -40,7 +40,7 @@ impl PairArgs {
             contract: self.contract.as_deref(),
             workload: self.workload.as_deref(),
             warm_up: WarmUpChoice::of_length(self.warmup.map(|time| time.0)),
-            resume: self.resume.as_deref(),
+            resume: self.resume.as_deref().map(ResumeFrom::Run),
             resume_options: ResumeOptions {
                 retry_failed: self.retry_failed,
                 ..ResumeOptions::default()

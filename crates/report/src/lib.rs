@@ -16,8 +16,8 @@ mod site;
 
 pub use error::ReportError;
 pub use formats::{
-    CheckRun, Format, RunProgress, TerminalStyle, charts, exposition, interval_log, junit, page, page_data,
-    percentile_tables, progress, render, served_page, standings,
+    CheckRun, Format, RunProgress, TerminalStyle, charts, escaped, exposition, interval_log, junit, page,
+    page_data, percentile_tables, progress, render, served_page, standings,
 };
 pub use input::{Input, PublishedFigure, References};
 pub use model::{

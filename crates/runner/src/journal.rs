@@ -161,6 +161,14 @@ pub enum Progress {
 }
 
 impl Progress {
+    /// A line for the user about a build: that it begins, or that it has to wait.
+    pub fn of_build(&self) -> Option<String> {
+        match self {
+            Self::Building(service) => Some(format!("building {service}")),
+            other => other.waits(),
+        }
+    }
+
     /// A line for the user, if the run has to wait.
     pub fn waits(&self) -> Option<String> {
         match self {

@@ -81,7 +81,7 @@ fn write(format: &'static str, error: &impl ToString) -> ReportError {
 }
 
 /// Escapes text for HTML, SVG or XML, in elements and in attributes. Control characters, which XML forbids, become `�`.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

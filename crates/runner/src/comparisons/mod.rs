@@ -3,6 +3,7 @@
 pub mod duet;
 pub mod pair;
 pub mod regression;
+pub mod revisions;
 
 use crate::build::id_of;
 use crate::history::FAILED_ROUNDS;
@@ -133,10 +134,8 @@ impl SessionObserver for ProgressLines<'_> {
     }
 
     fn build_progress(&self, progress: &Progress) {
-        if let Some(text) = progress.waits() {
+        if let Some(text) = progress.of_build() {
             (self.tell)(&text);
-        } else if let Progress::Building(service) = progress {
-            (self.tell)(&format!("building {service}"));
         }
     }
 

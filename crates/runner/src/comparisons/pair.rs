@@ -30,10 +30,19 @@ pub struct ComparisonPair<'a> {
     pub workload: Option<&'a str>,
     /// The warm-up of each trial.
     pub warm_up: WarmUpChoice,
-    /// The run to continue, which was stopped early; `None`: a new run.
-    pub resume: Option<&'a str>,
+    /// The run to continue; `None`: a new run.
+    pub resume: Option<ResumeFrom<'a>>,
     /// How it is continued.
     pub resume_options: ResumeOptions,
+}
+
+/// A run that is continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumeFrom<'a> {
+    /// The run of this name, which must have the same services and options.
+    Run(&'a str),
+    /// The latest run with the same services and options, if there is one. One that ended is not measured again.
+    Equal,
 }
 
 impl ComparisonPair<'_> {
@@ -50,8 +59,10 @@ impl ComparisonPair<'_> {
 
     /// The run to continue. The plan takes its seed, and must be equal otherwise.
     pub(crate) fn resumed(&self, store: &Store, plan: &mut Plan) -> Result<Option<ResumedRun>, CommandError> {
-        let Some(name) = self.resume else {
-            return Ok(None);
+        let name = match self.resume {
+            None => return Ok(None),
+            Some(ResumeFrom::Equal) => return self.latest_equal(store, plan),
+            Some(ResumeFrom::Run(name)) => name,
         };
         let run = store.find_run(name).input()?;
         let resumed = ResumedRun::of(store, &run, self.resume_options)?;
@@ -64,6 +75,25 @@ impl ComparisonPair<'_> {
             "the run {run} has other services or options: repeat the command that started it and add `--resume {run}`, or leave \
              out --resume to start a new run"
         )))
+    }
+
+    fn latest_equal(&self, store: &Store, plan: &mut Plan) -> Result<Option<ResumedRun>, CommandError> {
+        for entry in store
+            .runs()?
+            .into_iter()
+            .filter(|entry| entry.suite == plan.suite)
+        {
+            // A plan of another version of prony is another one.
+            let Ok(stored) = serde_json::from_value::<Plan>(store.run(&entry.id)?.plan) else {
+                continue;
+            };
+            let seed = std::mem::replace(&mut plan.seed, stored.seed);
+            if *plan == stored {
+                return ResumedRun::of(store, &entry.id, self.resume_options).map(Some);
+            }
+            plan.seed = seed;
+        }
+        Ok(None)
     }
 
     /// The group of both: this load, or the default load of the workload.

@@ -57,6 +57,19 @@ impl Checkout {
         })
     }
 
+    /// Whether git finds a commit of this name.
+    pub fn has_revision(&self, revision: &str) -> bool {
+        std::path::absolute(&self.root).is_ok_and(|root| resolve(&root, revision).is_ok())
+    }
+
+    /// The last common commit of two revisions; `None` if the history in this clone does not reach back to it.
+    pub fn merge_base(&self, base: &str, head: &str) -> Result<Option<String>, CommandError> {
+        let root =
+            std::path::absolute(&self.root).failed(|| "cannot find the working directory".to_owned())?;
+        let [base, head] = [resolve(&root, base)?, resolve(&root, head)?];
+        Ok(git::line(&root, &["merge-base", &base, &head]))
+    }
+
     /// The folder with all files of a commit. Each commit is checked out once.
     fn taken_out(&self, work_tree: &Path, commit: &str) -> Result<PathBuf, CommandError> {
         let root = self.state().join("revisions").join(commit);

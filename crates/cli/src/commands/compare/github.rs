@@ -3,10 +3,41 @@
 use super::Comparison;
 use super::headline::{HeadlineVerdict, sentence, word};
 use super::noise::{noise, percent_change, smallest};
+use super::outcome::CompareOutcome;
 use super::text::{remarks, rows, title};
 use std::fmt::Write as _;
 
-pub(super) fn markdown(comparison: &Comparison) -> String {
+pub(super) fn markdown(outcome: &CompareOutcome) -> String {
+    let mut parts = Vec::new();
+    if let Some(revisions) = outcome.revisions() {
+        parts.push(format!(
+            "## prony: {}\n\n{}\n",
+            revisions.headline,
+            revisions.circumstances("`")
+        ));
+    }
+    parts.extend(outcome.comparisons().iter().map(section));
+    if let Some(revisions) = outcome.revisions() {
+        parts.extend(revisions.failed.iter().map(|failed| {
+            // The text of a build may contain anything; it must not end the block.
+            let reason = failed.reason.replace("```", "'''");
+            format!(
+                "### ❗ `{}` could not be compared\n\n```\n{reason}\n```\n",
+                failed.service
+            )
+        }));
+        parts.extend(
+            revisions
+                .remarks("`")
+                .iter()
+                .map(|remark| format!("- {remark}\n")),
+        );
+        parts.push(format!("<!-- prony: {} -->", revisions.verdict));
+    }
+    parts.join("\n")
+}
+
+fn section(comparison: &Comparison) -> String {
     let mut text = format!("### {}\n\n", headline(comparison));
     for group in &comparison.change.groups {
         let _ = writeln!(

@@ -222,7 +222,7 @@ fn is_of_speed(metric: Metric) -> bool {
     !matches!(metric.unit(), "bytes" | "cpus")
 }
 
-fn worse(metric: Metric) -> &'static str {
+pub(super) fn worse(metric: Metric) -> &'static str {
     if is_of_speed(metric) { "slower" } else { "worse" }
 }
 

@@ -10,8 +10,11 @@ use crate::signals;
 use anyhow::anyhow;
 use prony_load::DurationText;
 use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
-use prony_runner::{LocalTestbed, ServiceSelector, compare_side_by_side, is_uncommitted};
+use prony_runner::{
+    ComparisonPair, LocalTestbed, ResumeFrom, ServiceSelector, compare_side_by_side, is_uncommitted,
+};
 use prony_statistics::{ChangeOptions, DetectableChange, RunChange};
+use prony_store::Store;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -26,12 +29,15 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
 pub(super) struct CompareArgs {
-    /// Load both at the same time, against noise
+    /// Load both at the same time, against noise [always for git revisions]
     #[arg(long)]
-    at_once: bool,
-    /// Time limit with --at-once
-    #[arg(long, value_name = "TIME", requires = "at_once", value_parser = time)]
-    budget: Option<DurationText>,
+    pub(super) at_once: bool,
+    /// Time limit with --at-once, of all comparisons together, builds included
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) budget: Option<DurationText>,
+    /// For git revisions: a service to compare, repeatable [default: those that differ]
+    #[arg(long = "service", value_name = "SERVICE")]
+    pub(super) services: Vec<String>,
     /// Fresh starts of both [default: 10; with --at-once 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
@@ -39,10 +45,10 @@ pub(super) struct CompareArgs {
     #[arg(long, short, value_name = "TIME", value_parser = time)]
     duration: Option<DurationText>,
     /// Connections to each service (--at-once)
-    #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
     #[command(flatten)]
-    pair: PairArgs,
+    pub(super) pair: PairArgs,
 }
 
 /// How two services or revisions were measured.
@@ -67,79 +73,135 @@ pub(super) struct CompareMode {
     pub(super) smallest_differences: Vec<DetectableChange>,
 }
 
-pub(super) fn measured(
-    args: &Args,
-    (base, new): (&ServiceSelector, &ServiceSelector),
-    options: &ChangeOptions,
-) -> anyhow::Result<Comparison> {
-    let measuring = &args.measuring;
-    let (rounds, duration) = if measuring.at_once {
-        (ROUNDS_AT_ONCE, DURATION_AT_ONCE)
-    } else {
-        (ROUNDS, DURATION)
-    };
-    let pair = measuring.pair.pair(
-        [base, new],
-        measuring.rounds.unwrap_or(rounds),
-        measuring.duration.map_or(duration, |given| given.0),
-    );
-    if measuring.at_once && !pair.rounds.is_multiple_of(2) {
-        let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";
-        return Err(bad_input(anyhow!(text)));
+/// What measures pairs of services: a project, its hosts and its store.
+pub(super) struct PairMeasurement<'a> {
+    args: &'a Args,
+    options: &'a ChangeOptions,
+    pub(super) checkout: Checkout,
+    pub(super) workbench: LocalTestbed,
+    store: Store,
+}
+
+impl<'a> PairMeasurement<'a> {
+    /// `at_once`: whether services are loaded at the same time.
+    pub(super) fn new(args: &'a Args, options: &'a ChangeOptions, at_once: bool) -> anyhow::Result<Self> {
+        let checkout = Checkout::find()?;
+        let testbed = args.testbed.read(Some(&checkout))?;
+        let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?
+            .repeating(!at_once)
+            .claiming(args.claim.claim())
+            .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
+        Ok(Self {
+            store: args.store.open()?,
+            args,
+            options,
+            checkout,
+            workbench,
+        })
     }
-    let checkout = Checkout::find()?;
-    let testbed = args.testbed.read(Some(&checkout))?;
-    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?
-        .repeating(!measuring.at_once)
-        .claiming(args.claim.claim())
-        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
-    let store = args.store.open()?;
-    let catalogue = checkout.catalogue()?;
-    let (base_uncommitted, new_uncommitted) = (
-        is_uncommitted(base, &catalogue)?,
-        is_uncommitted(new, &catalogue)?,
-    );
-    let (change, sides) = if measuring.at_once {
+
+    /// Loads both at the same time, within a time limit. `resume`: the run to continue instead of the one of the command line.
+    pub(super) fn at_once(
+        &self,
+        [base, new]: [&ServiceSelector; 2],
+        budget: Option<Duration>,
+        resume: Option<ResumeFrom<'_>>,
+    ) -> anyhow::Result<Comparison> {
+        let measuring = &self.args.measuring;
+        let pair = measuring.pair.pair(
+            [base, new],
+            measuring.rounds.unwrap_or(ROUNDS_AT_ONCE),
+            measuring.duration.map_or(DURATION_AT_ONCE, |given| given.0),
+        );
+        let pair = ComparisonPair {
+            resume: resume.or(pair.resume),
+            ..pair
+        };
+        if !pair.rounds.is_multiple_of(2) {
+            let text = "an even number of --rounds is needed: each round is followed by one with the two services swapped";
+            return Err(bad_input(anyhow!(text)));
+        }
         let how = RegressionOptions {
             connections: measuring.connections,
-            budget: measuring.budget.map(|given| given.0),
-            options,
+            budget,
+            options: self.options,
         };
         let tell = |text: &str| eprintln!("{text}");
-        let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
+        let found = compare_at_once(&pair, how, &self.store, &self.workbench, &tell)?;
         let sides = CompareMode {
             design: "at_once",
-            base: base.to_string(),
-            new: new.to_string(),
-            base_uncommitted,
-            new_uncommitted,
-            runs: vec![found.run],
             rounds: found.rounds,
             rounds_again: found.again,
             base_against_itself: Some(found.itself),
             smallest_differences: found.smallest,
+            ..self.sides([base, new], found.run)?
         };
-        (found.change, sides)
-    } else {
-        let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
+        Ok(self.comparison(sides, found.change))
+    }
+
+    fn in_rounds(&self, [base, new]: [&ServiceSelector; 2]) -> anyhow::Result<Comparison> {
+        let measuring = &self.args.measuring;
+        let pair = measuring.pair.pair(
+            [base, new],
+            measuring.rounds.unwrap_or(ROUNDS),
+            measuring.duration.map_or(DURATION, |given| given.0),
+        );
+        let (change, run) =
+            compare_side_by_side(&pair, &self.store, &self.workbench, self.options, &mut view_of)?;
         let sides = CompareMode {
+            rounds: pair.rounds,
+            smallest_differences: change.smallest_differences(pair.rounds, self.options.confidence),
+            ..self.sides([base, new], run)?
+        };
+        Ok(self.comparison(sides, change))
+    }
+
+    fn sides(&self, [base, new]: [&ServiceSelector; 2], run: String) -> anyhow::Result<CompareMode> {
+        let catalogue = self.checkout.catalogue()?;
+        Ok(CompareMode {
             design: "rounds",
             base: base.to_string(),
             new: new.to_string(),
-            base_uncommitted,
-            new_uncommitted,
+            base_uncommitted: is_uncommitted(base, &catalogue)?,
+            new_uncommitted: is_uncommitted(new, &catalogue)?,
             runs: vec![run],
-            rounds: pair.rounds,
+            rounds: 0,
             rounds_again: 0,
             base_against_itself: None,
-            smallest_differences: change.smallest_differences(pair.rounds, options.confidence),
-        };
-        (change, sides)
-    };
-    let runs = sides.runs.join(", ");
-    let names = (format!("{base} in {runs}"), format!("{new} in {runs}"));
-    let mut comparison = comparison(args, names, Vec::new(), change);
-    comparison.paired = true;
-    comparison.measured = Some(sides);
-    Ok(comparison)
+            smallest_differences: Vec::new(),
+        })
+    }
+
+    fn comparison(&self, sides: CompareMode, change: RunChange) -> Comparison {
+        let runs = sides.runs.join(", ");
+        let names = (
+            format!("{} in {runs}", sides.base),
+            format!("{} in {runs}", sides.new),
+        );
+        Comparison {
+            paired: true,
+            measured: Some(sides),
+            ..comparison(self.args, self.options.max_slowdown, names, (Vec::new(), change))
+        }
+    }
+}
+
+/// Measures two services or revisions of one.
+pub(super) fn measured(
+    args: &Args,
+    sides: [&ServiceSelector; 2],
+    options: &ChangeOptions,
+) -> anyhow::Result<Comparison> {
+    let measuring = &args.measuring;
+    if !measuring.at_once && (measuring.budget.is_some() || measuring.connections.is_some()) {
+        return Err(bad_input(anyhow!(
+            "--budget and --connections need --at-once, which loads both services at the same time"
+        )));
+    }
+    let measurement = PairMeasurement::new(args, options, measuring.at_once)?;
+    if measuring.at_once {
+        measurement.at_once(sides, measuring.budget.map(|given| given.0), None)
+    } else {
+        measurement.in_rounds(sides)
+    }
 }

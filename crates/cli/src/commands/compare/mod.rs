@@ -1,11 +1,16 @@
 //! `prony compare`: compares two runs, exported reports or git revisions, with a verdict for each metric.
 
 mod github;
+mod gitlab;
 mod headline;
 mod input;
+mod junit;
 mod measure;
 mod noise;
+mod outcome;
+mod revisions;
 mod text;
+mod trackers;
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
@@ -17,6 +22,7 @@ use anyhow::anyhow;
 use headline::HeadlineVerdict;
 use input::CompareSide;
 use measure::{CompareArgs, CompareMode};
+use outcome::CompareOutcome;
 use prony_runner::ServiceSelector;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
@@ -30,24 +36,27 @@ Examples:
   prony compare base.json latest --max-slowdown 3% --format md
   prony compare before after
   prony compare go-gorilla@HEAD~1 go-gorilla
-  prony compare go-gorilla@main go-gorilla --at-once --max-slowdown 2%
+  prony compare main HEAD --budget 5m
 
 Services and their git revisions are measured now, in the same rounds; runs, saved loads and files are compared as they are. With \
 --at-once both services are loaded at the same time, for machines that are shared with others.
+
+Two git revisions: each service that differs between the last common commit and the new revision is loaded at the same time as its \
+base. Without NEW, the files are measured as they are now. If a revision has the name of a run, write refs/heads/NAME.
 
 The exit code is 3 if a gated metric became slower by more than --max-slowdown with its whole interval, and with --fail-on \
 inconclusive also if that is neither proven nor ruled out. Comparisons of services and revisions are always gated. Two runs are \
 gated only with --history, because the intervals of a run do not cover how runs vary.")]
 pub(crate) struct Args {
-    /// A run, a file of `prony report --json`, or SERVICE[/VARIANT][@REVISION]
+    /// A run, a file of `prony report --json`, SERVICE[/VARIANT][@REVISION], or a git revision
     #[arg(value_name = "BASE")]
     base: String,
-    /// What to compare with the base, in the same forms
+    /// What to compare with the base, in the same forms; without, the files as they are now with a git revision
     #[arg(value_name = "NEW")]
-    new: String,
-    /// Allowed slowdown, e.g. 3%
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
-    max_slowdown: f64,
+    new: Option<String>,
+    /// Allowed slowdown, e.g. 3% [default: 0; 2% for git revisions]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_slowdown: Option<f64>,
     /// Outcome that fails the comparison (exit code 3)
     #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
     fail_on: FailOn,
@@ -101,6 +110,14 @@ enum CompareFormat {
     Md,
     /// Markdown for job summaries and pull request comments, with the verdict first
     Github,
+    /// A code quality report, which merge requests show
+    Gitlab,
+    /// JUnit XML, with a test for each gated metric
+    Junit,
+    /// Bencher Metric Format
+    Bencher,
+    /// `customSmallerIsBetter` of github-action-benchmark
+    GithubActionBenchmark,
     /// All data, for programs
     Json,
 }
@@ -147,57 +164,87 @@ struct OtherProcesses {
     new: Option<f64>,
 }
 
+/// The default of `--max-slowdown` for git revisions: two builds of equal sources may differ by more than nothing.
+const MAX_SLOWDOWN_OF_REVISIONS: f64 = 0.02;
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let options = ChangeOptions {
-        confidence: args.confidence,
-        tie_band: args.tie,
-        gate: args.gates.clone(),
-        max_slowdown: args.max_slowdown,
-        fail_on_inconclusive: args.fail_on == FailOn::Inconclusive,
-        ..ChangeOptions::default()
-    };
-    let comparison = match (
-        ServiceSelector::read(&args.base)?,
-        ServiceSelector::read(&args.new)?,
-    ) {
-        (Some(base), Some(new)) => measure::measured(args, (&base, &new), &options)?,
-        (None, None) => found(args, &options)?,
-        (Some(_), None) | (None, Some(_)) => {
-            let text = "a service can only be compared with a service, and a run with a run: `prony list runs` shows \
-                        the runs, `prony list services` the services";
-            return Err(bad_input(anyhow!(text)));
-        }
-    };
-    let comparison = comparison.with_verdict(args.fail_on);
+    let outcome = compared(args)?;
     let form = if args.json {
         CompareFormat::Json
     } else {
         args.format
     };
-    let (written, usual) = match form {
-        CompareFormat::Terminal => (text::terminal(&comparison, columns()), "comparison.txt"),
-        CompareFormat::Md => (text::markdown(&comparison), "comparison.md"),
-        CompareFormat::Github => (github::markdown(&comparison), "comparison.md"),
-        CompareFormat::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
-    };
+    let (written, usual) = rendered(&outcome, form, args.fail_on)?;
     match &args.out {
         Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
         None if form == CompareFormat::Terminal => show(written.trim_end())?,
         None => print(written.trim_end())?,
     }
-    if comparison
-        .change
-        .groups
-        .iter()
-        .all(|group| group.services.is_empty())
-    {
-        let text = format!(
-            "nothing could be compared: {}",
-            comparison.change.missing.join("; ")
-        );
-        return Err(bad_input(anyhow!(text)));
+    if let CompareOutcome::One(comparison) = &outcome {
+        comparison.check_not_empty()?;
     }
-    Ok(comparison.outcome(args.fail_on))
+    Ok(outcome.exit(args.fail_on))
+}
+
+fn compared(args: &Args) -> anyhow::Result<CompareOutcome> {
+    let options = |max_slowdown: f64| ChangeOptions {
+        confidence: args.confidence,
+        tie_band: args.tie,
+        gate: args.gates.clone(),
+        max_slowdown: args.max_slowdown.unwrap_or(max_slowdown),
+        fail_on_inconclusive: args.fail_on == FailOn::Inconclusive,
+        ..ChangeOptions::default()
+    };
+    let base = ServiceSelector::read(&args.base)?;
+    let new = args.new.as_deref().map(ServiceSelector::read).transpose()?;
+    let comparison = match (base, new) {
+        (Some(base), Some(Some(new))) => measure::measured(args, [&base, &new], &options(0.0))?,
+        (None, None | Some(None)) if revisions::are_named(args) => {
+            let comparison = revisions::compared(args, &options(MAX_SLOWDOWN_OF_REVISIONS))?;
+            return Ok(CompareOutcome::Revisions(Box::new(comparison)));
+        }
+        (None, Some(None)) => found(args, &options(0.0))?,
+        (_, None) => {
+            let text = format!(
+                "`{}` is no git revision, so it is not known what to compare it with → Name that as a second argument.",
+                args.base
+            );
+            return Err(bad_input(anyhow!(text)));
+        }
+        (Some(_), Some(None)) | (None, Some(Some(_))) => {
+            let text = "a service can only be compared with a service, and a run with a run: `prony list runs` shows \
+                        the runs, `prony list services` the services";
+            return Err(bad_input(anyhow!(text)));
+        }
+    };
+    Ok(CompareOutcome::One(Box::new(
+        comparison.with_verdict(args.fail_on),
+    )))
+}
+
+/// The text in a format, and the usual name of its file.
+fn rendered(
+    outcome: &CompareOutcome,
+    form: CompareFormat,
+    fail_on: FailOn,
+) -> anyhow::Result<(String, &'static str)> {
+    let json = serde_json::to_string_pretty::<serde_json::Value>;
+    Ok(match form {
+        CompareFormat::Terminal => (text::terminal(outcome, columns()), "comparison.txt"),
+        CompareFormat::Md => (text::markdown(outcome), "comparison.md"),
+        CompareFormat::Github => (github::markdown(outcome), "comparison.md"),
+        CompareFormat::Gitlab => (
+            json(&gitlab::code_quality(outcome))?,
+            "gl-code-quality-report.json",
+        ),
+        CompareFormat::Junit => (junit::xml(outcome, fail_on), "comparison.xml"),
+        CompareFormat::Bencher => (json(&trackers::bencher(outcome))?, "bencher.json"),
+        CompareFormat::GithubActionBenchmark => (
+            json(&trackers::github_action_benchmark(outcome))?,
+            "github-action-benchmark.json",
+        ),
+        CompareFormat::Json => (serde_json::to_string_pretty(outcome)?, "comparison.json"),
+    })
 }
 
 impl Comparison {
@@ -208,6 +255,16 @@ impl Comparison {
             HeadlineVerdict::Inconclusive | HeadlineVerdict::NotGated => fail_on == FailOn::Inconclusive,
         };
         if fails { Exit::ObjectiveFailed } else { Exit::Fine }
+    }
+
+    /// Fails if the two have nothing in common.
+    fn check_not_empty(&self) -> anyhow::Result<()> {
+        let mut groups = self.change.groups.iter();
+        if groups.any(|group| !group.services.is_empty()) {
+            return Ok(());
+        }
+        let text = format!("nothing could be compared: {}", self.change.missing.join("; "));
+        Err(bad_input(anyhow!(text)))
     }
 
     /// Fills in the verdict, the headline and the exit code.
@@ -223,8 +280,9 @@ impl Comparison {
 
 /// Compares two runs or files.
 fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
+    let new = args.new.as_deref().unwrap_or_default();
     let mut base = CompareSide::find(&args.base, &args.store, args.confidence)?;
-    let new = CompareSide::find(&args.new, &args.store, args.confidence)?;
+    let new = CompareSide::find(new, &args.store, args.confidence)?;
     let are_loads = base.are_loads() && new.are_loads();
     let differences = if are_loads {
         base.align_with(&new)
@@ -263,7 +321,12 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
         base: base.others,
         new: new.others,
     });
-    let mut comparison = comparison(args, (base.name, new.name), mismatches, change);
+    let mut comparison = comparison(
+        args,
+        options.max_slowdown,
+        (base.name, new.name),
+        (mismatches, change),
+    );
     comparison.history = history.lines;
     comparison.left_out = history.left_out;
     comparison.others = others;
@@ -273,9 +336,9 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
 
 fn comparison(
     args: &Args,
+    max_slowdown: f64,
     (base, new): (String, String),
-    mismatches: Vec<Mismatch>,
-    change: RunChange,
+    (mismatches, change): (Vec<Mismatch>, RunChange),
 ) -> Comparison {
     Comparison {
         schema: 1,
@@ -286,7 +349,7 @@ fn comparison(
         new,
         confidence: args.confidence,
         tie_band: args.tie,
-        max_slowdown: args.max_slowdown,
+        max_slowdown,
         paired: false,
         mismatches,
         differences: Vec::new(),

@@ -3,13 +3,38 @@
 use super::headline::{HeadlineVerdict, direction, percent, word};
 use super::input::{History, LeftOut};
 use super::noise::{noise, percent_change, smallest};
+use super::outcome::CompareOutcome;
 use super::{Comparison, OtherProcesses};
 use crate::text::{self, Column};
 use prony_runner::number;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision, ServiceChange};
 use std::fmt::Write as _;
 
-pub(super) fn terminal(comparison: &Comparison, columns: usize) -> String {
+pub(super) fn terminal(outcome: &CompareOutcome, columns: usize) -> String {
+    let mut parts = Vec::new();
+    if let Some(revisions) = outcome.revisions() {
+        parts.push(text::headline(&revisions.headline, columns));
+        parts.push(format!(
+            "  {}",
+            text::wrapped(&revisions.circumstances(""), columns, 2, 2)
+        ));
+    }
+    parts.extend(
+        outcome
+            .comparisons()
+            .iter()
+            .map(|comparison| comparison_text(comparison, columns)),
+    );
+    if let Some(revisions) = outcome.revisions() {
+        let failed = revisions.failed.iter();
+        let failed = failed.map(|failed| format!("{}: not compared: {}", failed.service, failed.reason));
+        let lines = failed.chain(revisions.remarks(""));
+        parts.extend(lines.map(|line| text::wrapped(&line, columns, 0, 2)));
+    }
+    parts.join("\n\n")
+}
+
+fn comparison_text(comparison: &Comparison, columns: usize) -> String {
     let mut parts = vec![text::headline(&comparison.headline, columns)];
     let groups = &comparison.change.groups;
     for group in groups {
@@ -185,7 +210,28 @@ fn digits(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-pub(super) fn markdown(comparison: &Comparison) -> String {
+pub(super) fn markdown(outcome: &CompareOutcome) -> String {
+    let mut parts = Vec::new();
+    if let Some(revisions) = outcome.revisions() {
+        parts.push(format!(
+            "## {}\n\n{}\n",
+            revisions.headline,
+            revisions.circumstances("`")
+        ));
+    }
+    parts.extend(outcome.comparisons().iter().map(section));
+    if let Some(revisions) = outcome.revisions() {
+        let failed = revisions.failed.iter();
+        let failed = failed.map(|failed| format!("`{}`: not compared: {}", failed.service, failed.reason));
+        let lines = failed
+            .chain(revisions.remarks("`"))
+            .map(|line| format!("- {line}\n"));
+        parts.push(lines.collect());
+    }
+    parts.join("\n")
+}
+
+fn section(comparison: &Comparison) -> String {
     let mut text = format!(
         "### {}\n\n`{}` against `{}`\n",
         comparison.headline, comparison.new, comparison.base

@@ -51,7 +51,7 @@ fn comparison(services: &[(&str, &[Value])], gates: bool) -> Comparison {
 fn shown(comparison: Comparison) -> String {
     let comparison = comparison.with_verdict(FailOn::Regression);
     let at = |columns: usize| {
-        let text = terminal(&comparison, columns);
+        let text = comparison_text(&comparison, columns);
         for line in text.lines() {
             assert!(text::width(line) <= columns, "{columns}: {line}");
         }
