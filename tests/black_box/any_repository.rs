@@ -327,6 +327,112 @@ fn a_dockerfile_says_how_a_repository_is_built_and_started() {
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
 }
 
+/// A repository whose branch `change` makes each reply take 50 ms, while `main` went on in another file.
+fn branched() -> Repository {
+    let repository = Repository::described();
+    repository.git(&["branch", "-M", "main"]);
+    repository.git(&["checkout", "-q", "-b", "change"]);
+    let toy = std::fs::read_to_string(repository.path("src/toy.py")).expect("the toy");
+    repository.write("src/toy.py", &toy.replace("DELAY = delay()", "DELAY = 0.05"));
+    repository.commit("slower");
+    repository.git(&["checkout", "-q", "main"]);
+    repository.write("src/other.py", "# Of main.\n");
+    repository.commit("main goes on");
+    repository.git(&["checkout", "-q", "change"]);
+    repository
+}
+
+/// Options of a comparison that a busy machine ends soon as well.
+const AT_ONCE: [&str; 8] = [
+    "--rounds",
+    "2",
+    "--duration",
+    "300ms",
+    "--warmup",
+    "100ms",
+    "--connections",
+    "2",
+];
+
+#[test]
+fn a_branch_is_compared_with_what_it_has_in_common_with_its_base() {
+    let repository = branched();
+    let formats = "json,github,gitlab,junit,bencher,github-action-benchmark";
+    let out = ["--max-slowdown", "50%", "--format", formats, "--out", "speed"];
+    let ended = repository.prony(&[&["compare", "main", "HEAD"], &AT_ONCE[..], &out].concat());
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let text = |name: &str| std::fs::read_to_string(repository.path("speed").join(name)).expect("a file");
+    let json = |name: &str| serde_json::from_str::<Value>(&text(name)).expect("JSON");
+
+    let found = json("comparison.json");
+    let common = repository.git(&["rev-parse", "HEAD~1"]);
+    assert_eq!(found["base"]["commit"], common, "not the end of main");
+    assert_eq!(found["verdict"], "regression");
+    assert_eq!(found["comparisons"].as_array().map(Vec::len), Some(1));
+    let comment = text("comparison.md");
+    for part in [
+        "## prony: REGRESSION: the service became slower",
+        "the last common commit of `main` and `HEAD`",
+        "❌ `shop@",
+        "Smallest change that",
+        "<!-- prony: regression -->",
+    ] {
+        assert!(comment.contains(part), "{part}: {comment}");
+    }
+    let issues = json("gl-code-quality-report.json");
+    let issue = &issues[0];
+    assert_eq!(issue["severity"], "major", "{issues}");
+    assert_eq!(issue["location"]["path"], "service.toml");
+    assert!(issue["fingerprint"].as_str().is_some_and(|text| !text.is_empty()));
+    let tests = text("comparison.xml");
+    assert!(
+        tests.contains("<testcase classname=\"shop, hello/hello\" name=\"goodput\"><failure"),
+        "{tests}"
+    );
+    let ratio = &json("bencher.json")["shop, hello/hello"]["goodput-per-s-ratio"];
+    assert!(ratio["value"].as_f64().is_some_and(|ratio| ratio < 0.5), "{ratio}");
+    let entries = json("github-action-benchmark.json");
+    let times = entries.as_array().expect("entries").iter();
+    let names: Vec<&str> = times.filter_map(|entry| entry["name"].as_str()).collect();
+    assert!(
+        names.contains(&"shop, hello/hello: response time, p99")
+            && !names.iter().any(|name| name.contains("goodput")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_comparison_goes_on_where_it_was_and_says_what_it_left_out() {
+    let repository = branched();
+    let compare = |more: &[&str]| {
+        repository.prony(&[&["compare", "main", "change", "--json"], &AT_ONCE[..], more].concat())
+    };
+    let first = compare(&["--max-slowdown", "50%"]).json();
+    let run = &first["comparisons"][0]["measured"]["runs"][0];
+    let again = compare(&["--max-slowdown", "50%", "--resume"]);
+    assert_eq!(&again.json()["comparisons"][0]["measured"]["runs"][0], run, "{again:?}");
+
+    let absent = compare(&["--service", "absent"]).json();
+    assert_eq!(absent["verdict"], "no_change");
+    assert_eq!(absent["left_out"][0]["reason"], "is in neither revision");
+    let equal = repository.prony(&["compare", "HEAD"]);
+    assert!(
+        equal.code == Some(0) && equal.out.starts_with("NO CHANGE: no service differs"),
+        "{equal:?}"
+    );
+    let unknown = repository.prony(&["compare", "no-such", "HEAD"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    let broken = SERVICE.replace("cp src/toy.py built.py", "echo no compiler >&2; false");
+    repository.write("service.toml", &broken);
+    let failed = repository.prony(&[&["compare", "HEAD"], &AT_ONCE[..]].concat());
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(
+        failed.out.starts_with("FAILED: the service could not be compared")
+            && failed.out.contains("no compiler"),
+        "{failed:?}"
+    );
+}
+
 /// git does not know the files on another host.
 #[test]
 fn another_host_builds_from_the_same_files() {

@@ -57,6 +57,11 @@ impl RevisionPairs {
         };
         for name in wanted {
             match reason_against(&name, &changed.services) {
+                // Folders of a pull request have any names, and names become text of a comment.
+                _ if !is_plain(&name) => found.leave_out(
+                    name.replace(|letter| !is_plain_letter(letter), "?"),
+                    "has a name that cannot be measured: use letters, digits, `_`, `-` and `.`".to_owned(),
+                ),
                 None if found.pairs.len() == MOST && services.is_empty() => found.leave_out(
                     name,
                     format!("is not compared, because {MOST} others are → Name it with --service."),
@@ -134,6 +139,15 @@ fn differing(services: &[ServiceChange]) -> Vec<String> {
     names.collect()
 }
 
+/// Whether a name consists of the letters of names, and does not look like an option.
+fn is_plain(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.chars().all(is_plain_letter)
+}
+
+const fn is_plain_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/')
+}
+
 /// Why a service cannot be compared; `None` if it can.
 fn reason_against(name: &str, services: &[ServiceChange]) -> Option<&'static str> {
     let is_named = |one: &&ServiceChange| match name.split_once('/') {
@@ -176,6 +190,7 @@ mod tests {
             service("d", "current", ServiceChangeKind::Removed),
         ];
         assert_eq!(differing(&services), ["a", "b/old", "c"]);
+        assert!(is_plain("a-b_c.d/old") && !is_plain("--out=owned") && !is_plain("a b") && !is_plain(""));
         let reasons =
             ["a", "b", "b/old", "c", "d", "e", "a/none"].map(|name| reason_against(name, &services));
         assert_eq!(reasons[..3], [None, None, None]);

@@ -75,9 +75,9 @@ pub(crate) struct Args {
     /// Compare with at least three earlier runs
     #[arg(long)]
     history: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value = "terminal")]
-    format: CompareFormat,
+    /// Output format; several, separated by commas, go to the folder of --out
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "terminal")]
+    format: Vec<CompareFormat>,
     /// Print one JSON object
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -168,17 +168,25 @@ struct OtherProcesses {
 const MAX_SLOWDOWN_OF_REVISIONS: f64 = 0.02;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.format.len() > 1 && args.out.is_none() {
+        return Err(bad_input(anyhow!("several formats need a folder for their files: --out FOLDER")));
+    }
     let outcome = compared(args)?;
-    let form = if args.json {
-        CompareFormat::Json
+    let forms: &[CompareFormat] = if args.json {
+        &[CompareFormat::Json]
     } else {
-        args.format
+        &args.format
     };
-    let (written, usual) = rendered(&outcome, form, args.fail_on)?;
-    match &args.out {
-        Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
-        None if form == CompareFormat::Terminal => show(written.trim_end())?,
-        None => print(written.trim_end())?,
+    for &form in forms {
+        let (written, usual) = rendered(&outcome, form, args.fail_on)?;
+        match &args.out {
+            Some(out) if forms.len() > 1 => {
+                reporting::write(&reporting::folder(out)?.join(usual), &(written + "\n"))?;
+            }
+            Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
+            None if form == CompareFormat::Terminal => show(written.trim_end())?,
+            None => print(written.trim_end())?,
+        }
     }
     if let CompareOutcome::One(comparison) = &outcome {
         comparison.check_not_empty()?;

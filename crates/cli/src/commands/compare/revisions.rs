@@ -45,10 +45,18 @@ struct Revision {
 impl Revision {
     fn shown(&self, quotes: &str) -> String {
         match &self.commit {
-            Some(commit) => format!("{quotes}{}{quotes}", &commit[..commit.len().min(12)]),
+            Some(commit) => format!("{quotes}{}{quotes}", short(commit)),
             None => "the files as they are now".to_owned(),
         }
     }
+}
+
+/// The first digits of a commit; any other name as it is.
+fn short(name: &str) -> &str {
+    if name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return &name[..12];
+    }
+    name
 }
 
 /// Whether the sides are git revisions of the project: neither is a stored run or a file.
@@ -225,7 +233,7 @@ impl RevisionComparison {
     /// The revisions and the machine, as a sentence.
     pub(super) fn circumstances(&self, quotes: &str) -> String {
         let named = |side: &Revision| match &side.revision {
-            Some(name) => format!("{quotes}{name}{quotes}"),
+            Some(name) => format!("{quotes}{}{quotes}", short(name)),
             None => "HEAD".to_owned(),
         };
         let base = if self.is_merge_base {

@@ -18,14 +18,9 @@ pub(super) enum CiSystem {
 const MEASURE: &str = include_str!("../../../templates/ci/github.yml");
 const COMMENT: &str = include_str!("../../../templates/ci/github-comment.yml");
 const GITLAB: &str = include_str!("../../../templates/ci/gitlab.yml");
-/// Placeholder for the name of the service.
-const PLACEHOLDER: &str = "SERVICE";
 
 /// Writes the workflows, and says what to replace in them.
 pub(super) fn write(system: CiSystem, checkout: &Checkout, json: bool) -> anyhow::Result<Exit> {
-    let services = checkout.catalogue()?.services;
-    let first = services.iter().find(|service| service.default);
-    let service = first.map_or("my-api", |service| service.name.as_str());
     let own = checkout.root.join(".gitlab-ci.yml").exists();
     let gitlab = if own {
         ".gitlab/prony.yml"
@@ -45,7 +40,7 @@ pub(super) fn write(system: CiSystem, checkout: &Checkout, json: bool) -> anyhow
         )));
     }
     for (file, text) in &files {
-        put(&checkout.root.join(file), &text.replace(PLACEHOLDER, service))?;
+        put(&checkout.root.join(file), text)?;
     }
     let names: Vec<&str> = files.iter().map(|(file, _)| *file).collect();
     if json {
