@@ -2,7 +2,7 @@ module go-net-pgconn
 
 go 1.25.0
 
-require github.com/jackc/pgx/v5 v5.12.0
+require github.com/jackc/pgx/v5 v5.13.0
 
 require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect

@@ -1,8 +1,8 @@
 module go-nethttp
 
-go 1.24
+go 1.25
 
 require (
 	github.com/gorilla/websocket v1.5.3
-	github.com/klauspost/compress v1.19.0
+	github.com/klauspost/compress v1.20.4
 )

@@ -26,8 +26,6 @@ func serve(handler http.Handler) {
 	server := &http.Server{
 		Addr:    net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080")),
 		Handler: handler,
-		// A client that sends its headers for ever must not hold a connection.
-		ReadHeaderTimeout: 10 * time.Second,
 	}
 
 	stopped := make(chan struct{})

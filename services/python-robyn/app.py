@@ -14,22 +14,22 @@ app = Robyn(__file__)
 
 
 @app.get("/api/test")
-def hello(request: Request):
+async def hello(request: Request):
     return greeting()
 
 
 @app.get("/api/count/:n")
-def count(request: Request):
+async def count(request: Request):
     return numbers("count", request.path_params["n"])
 
 
 @app.get("/api/fib/:n")
-def fib(request: Request):
+async def fib(request: Request):
     return numbers("fib", request.path_params["n"])
 
 
 @app.get("/*path")
-def unescaped(request: Request):
+async def unescaped(request: Request):
     """Robyn compares paths as they were sent, but /api/%74est names the same resource as /api/test."""
     path = unquote(request.url.path)
     if path == "/api/test":

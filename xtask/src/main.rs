@@ -15,6 +15,7 @@ mod suites;
 mod test;
 mod tidy;
 mod toml_files;
+mod versions;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -50,6 +51,7 @@ enum Step {
     Tidy(tidy::Arguments),
     /// Check the TOML files that users write, with taplo: syntax, and the schemas of `.taplo.toml`
     Toml,
+    Versions(versions::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Step::Release(arguments) => release::run(&arguments),
         Step::Tidy(arguments) => tidy::run(&arguments),
         Step::Toml => toml_files::run(),
+        Step::Versions(arguments) => versions::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

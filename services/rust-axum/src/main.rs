@@ -33,7 +33,12 @@ const GRACE: Duration = Duration::from_secs(2);
 const BACKLOG: u32 = 4096;
 
 fn main() -> io::Result<()> {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // One thread that shares its tasks with no other, or worker threads that take them from each other.
+    let mut runtime = if setting("CURRENT_THREAD", "") == "true" {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
     if let Ok(workers) = setting("WORKERS", "").parse() {
         runtime.worker_threads(workers);
     }

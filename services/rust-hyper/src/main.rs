@@ -19,7 +19,12 @@ use percent_encoding::percent_decode_str;
 type Reply = Response<Full<Bytes>>;
 
 fn main() -> std::io::Result<()> {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // One thread that shares its tasks with no other, or worker threads that take them from each other.
+    let mut runtime = if setting("CURRENT_THREAD", "") == "true" {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
     if let Ok(workers) = setting("WORKERS", "").parse() {
         runtime.worker_threads(workers);
     }
@@ -38,16 +43,23 @@ fn answer(request: &Request<Incoming>) -> Reply {
     let Ok(path) = percent_decode_str(request.uri().path()).decode_utf8() else {
         return reply(StatusCode::NOT_FOUND, "text/plain", "no such path");
     };
-    match path.split('/').collect::<Vec<_>>()[..] {
-        ["", "api", "test"] => reply(StatusCode::OK, "text/plain", "Hello, World!"),
-        ["", "api", "count", n] => sequence::answer(n, numbers::count),
-        ["", "api", "fib", n] => sequence::answer(n, numbers::fib),
-        ["", ""] => reply(
-            StatusCode::OK,
-            "text/html; charset=utf-8",
-            snoop::page(request.headers()),
-        ),
-        _ => reply(StatusCode::NOT_FOUND, "text/plain", "no such path"),
+    match &*path {
+        "/api/test" => return reply(StatusCode::OK, "text/plain", "Hello, World!"),
+        "/" => {
+            return reply(
+                StatusCode::OK,
+                "text/html; charset=utf-8",
+                snoop::page(request.headers()),
+            );
+        }
+        _ => {}
+    }
+    if let Some(n) = path.strip_prefix("/api/count/") {
+        sequence::answer(n, numbers::count)
+    } else if let Some(n) = path.strip_prefix("/api/fib/") {
+        sequence::answer(n, numbers::fib)
+    } else {
+        reply(StatusCode::NOT_FOUND, "text/plain", "no such path")
     }
 }
 

@@ -151,6 +151,8 @@ fn everything(root: &Path) -> Vec<Step> {
         )
         .needs(&["set-up"]),
         Step::new("examples", &format!("cargo test --doc {BUILD}")),
+        // It only reports: an old version is not a failure.
+        Step::new("versions", "cargo xtask versions"),
         with_release("services", "cargo xtask services --all"),
         with_release("studies", "cargo xtask suites --strict"),
         with_release("templates", "scripts/test-new"),
