@@ -449,7 +449,11 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         let text = state.comments[0]["body"].as_str().expect("text");
         // On a busy machine, two rounds may not suffice to exclude even this slowdown.
         let is_cleared = text.contains("## prony: NO REGRESSION: the service did not become slower");
-        assert_ne!(is_cleared, text.contains("## prony: INCONCLUSIVE for the service"), "{text}");
+        assert_ne!(
+            is_cleared,
+            text.contains("## prony: INCONCLUSIVE for the service"),
+            "{text}"
+        );
         assert_eq!(equal.outputs["inconclusive"], (!is_cleared).to_string());
     }
     nothing_is_left(&checkout);
@@ -537,7 +541,10 @@ fn what_was_not_measured_is_in_the_summary() {
     let broken = run(&[], &base);
     assert_eq!(broken.code, 1, "{}", broken.log);
     assert!(
-        broken.summary.contains("## prony: FAILED: the service could not be compared") && broken.summary.contains("cannot be built"),
+        broken
+            .summary
+            .contains("## prony: FAILED: the service could not be compared")
+            && broken.summary.contains("cannot be built"),
         "{}",
         broken.summary
     );

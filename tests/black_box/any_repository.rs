@@ -390,7 +390,10 @@ fn a_branch_is_compared_with_what_it_has_in_common_with_its_base() {
         "{tests}"
     );
     let ratio = &json("bencher.json")["shop, hello/hello"]["goodput-per-s-ratio"];
-    assert!(ratio["value"].as_f64().is_some_and(|ratio| ratio < 0.5), "{ratio}");
+    assert!(
+        ratio["value"].as_f64().is_some_and(|ratio| ratio < 0.5),
+        "{ratio}"
+    );
     let entries = json("github-action-benchmark.json");
     let times = entries.as_array().expect("entries").iter();
     let names: Vec<&str> = times.filter_map(|entry| entry["name"].as_str()).collect();
@@ -410,7 +413,11 @@ fn a_comparison_goes_on_where_it_was_and_says_what_it_left_out() {
     let first = compare(&["--max-slowdown", "50%"]).json();
     let run = &first["comparisons"][0]["measured"]["runs"][0];
     let again = compare(&["--max-slowdown", "50%", "--resume"]);
-    assert_eq!(&again.json()["comparisons"][0]["measured"]["runs"][0], run, "{again:?}");
+    assert_eq!(
+        &again.json()["comparisons"][0]["measured"]["runs"][0],
+        run,
+        "{again:?}"
+    );
 
     let absent = compare(&["--service", "absent"]).json();
     assert_eq!(absent["verdict"], "no_change");
@@ -427,7 +434,9 @@ fn a_comparison_goes_on_where_it_was_and_says_what_it_left_out() {
     let failed = repository.prony(&[&["compare", "HEAD"], &AT_ONCE[..]].concat());
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(
-        failed.out.starts_with("FAILED: the service could not be compared")
+        failed
+            .out
+            .starts_with("FAILED: the service could not be compared")
             && failed.out.contains("no compiler"),
         "{failed:?}"
     );

@@ -95,7 +95,7 @@ fn a_service_that_answers_from_memory_is_rejected() {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(ended.code, Some(3), "{said}");
     assert!(
-        said.contains("while backing service `db` is away - 500 or 503"),
+        said.contains("while backing service `db` is away expected 500 or 503"),
         "{said}"
     );
 }
@@ -135,7 +135,7 @@ fn a_service_that_blames_the_client_is_rejected() {
     rejected(
         blames,
         ["1s", "1s"],
-        "while backing service `db` is away - 500 or 503",
+        "while backing service `db` is away expected 500 or 503",
     );
 }
 

@@ -288,7 +288,7 @@ fn workflows_are_written_once() {
     assert!(
         repository
             .read(".gitlab/prony.yml")
-            .contains("web-shop@$CI_COMMIT_SHA")
+            .contains("prony compare \"$CI_MERGE_REQUEST_DIFF_BASE_SHA\" \"$CI_COMMIT_SHA\"")
     );
     assert_eq!(repository.read(".gitlab-ci.yml"), "stages: []\n");
 }

@@ -401,7 +401,7 @@ fn an_error_is_one_json_object_too() {
             2,
             "input",
         ),
-        (vec!["compare", "one", "--json"], 2, "usage"),
+        (vec!["compare", "--json"], 2, "usage"),
     ] {
         let output = prony(&arguments);
         assert_eq!(

@@ -162,7 +162,8 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
     assert!((share - 1.0 / 11.0).abs() < 0.02, "{:?}", recording.outcomes);
     assert_eq!(recording.unexpected_replies.len(), 3);
     for wrong in &recording.unexpected_replies {
-        let [expected, got] = [&wrong.expected, &wrong.got].map(|text| text.parse::<u64>().expect("a number"));
+        let [expected, got] =
+            [&wrong.expected, &wrong.got].map(|text| text.parse::<u64>().expect("a number"));
         assert_eq!((expected % 11, got), (0, expected + 1), "{wrong:?}");
     }
 }

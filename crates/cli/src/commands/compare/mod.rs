@@ -169,7 +169,9 @@ const MAX_SLOWDOWN_OF_REVISIONS: f64 = 0.02;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.format.len() > 1 && args.out.is_none() {
-        return Err(bad_input(anyhow!("several formats need a folder for their files: --out FOLDER")));
+        return Err(bad_input(anyhow!(
+            "several formats need a folder for their files: --out FOLDER"
+        )));
     }
     let outcome = compared(args)?;
     let forms: &[CompareFormat] = if args.json {

@@ -57,13 +57,19 @@ impl CompareOutcome {
                     service.changes.iter().map(move |change| ServiceMetric {
                         comparison,
                         group,
-                        service: service.service.split('@').next().unwrap_or_default(),
+                        service: plain_name(&service.service),
                         change,
                     })
                 })
             })
         })
     }
+}
+
+/// The name of a service without its revision, and without the variant if that is the only one.
+fn plain_name(service: &str) -> &str {
+    let name = service.split('@').next().unwrap_or_default();
+    name.strip_suffix("/default").unwrap_or(name)
 }
 
 impl ServiceMetric<'_> {
