@@ -139,7 +139,7 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
             let mut seen = noted.lock().expect("no panic");
             seen.0.insert(number);
             seen.1 += 1;
-            // Every eleventh reply belongs to a different request. Each of the two threads has the numbers of one parity, so an even
+            // Every eleventh reply belongs to a different request. Thread 0 has the even numbers: an even
             // divisor would depend on how they share the CPUs.
             ok(&(number + u64::from(number.is_multiple_of(11))).to_string())
         });

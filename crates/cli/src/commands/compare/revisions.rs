@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The comparisons of two git revisions, as printed in JSON.
+/// What `compare` prints in JSON for two git revisions.
 #[derive(Debug, Serialize)]
 pub(super) struct RevisionComparison {
     schema: u32,
