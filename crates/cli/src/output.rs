@@ -68,7 +68,7 @@ fn takes_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     })
 }
 
-/// Replaces the symbols of our own texts. Columns stay aligned: a longer replacement takes the place of spaces before it.
+/// Replaces the symbols of our own texts. Columns stay aligned: a longer replacement takes the place of a space before it.
 fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -93,7 +93,8 @@ fn ascii(text: &str) -> String {
         };
         for _ in 1..instead.len() {
             let line = out.rsplit('\n').next().unwrap_or_default();
-            if line.ends_with("  ") && !line.trim().is_empty() {
+            // Also of a deep indentation: a full line must not become longer.
+            if line.ends_with("  ") && (line.len() > 2 || !line.trim().is_empty()) {
                 out.pop();
             }
         }
@@ -200,6 +201,7 @@ mod tests {
             ascii("  ✓ 9–10 s\n  ⚠ p99 ≥ 3 µs   → raise it\nrate   ≥ 1,250/s"),
             "  ok 9-10 s\n  ! p99 >= 3 us  -> raise it\nrate  >= 1,250/s"
         );
+        assert_eq!(ascii("    → raise it"), "   -> raise it");
     }
 
     #[test]
