@@ -20,6 +20,7 @@ use prony_store::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
+use view::CheckVerdict;
 
 /// Check a server or service against a contract
 #[derive(Debug, clap::Args)]
@@ -114,17 +115,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         };
         reporting::write(&file, &prony_report::junit(&matrix, run))?;
     }
-    // A check that did not take place must not look like a passed one.
-    let (exit, verdict) = if rows.iter().any(Row::failed) {
-        (Exit::ObjectiveFailed, "failed")
-    } else if rows.iter().any(Row::passed) {
-        (Exit::Fine, "ok")
-    } else {
-        (Exit::Failed, "not_checked")
-    };
+    let verdict = CheckVerdict::of(&rows);
+    let exit = verdict.exit();
     if args.json {
         let mut json = serde_json::to_value(&matrix)?;
-        json["verdict"] = verdict.into();
+        json["verdict"] = verdict.key().into();
         json["headline"] = view::headline(&rows).into();
         json["exit"] = exit.code().into();
         print(&json.to_string())?;

@@ -1,6 +1,7 @@
 //! Renders the results of a check: the verdict, the operations and cases of a service or a row for each service, then each failure.
 //! Pure functions from results to text.
 
+use crate::exit::Exit;
 use crate::text::{self, Column, plural};
 use prony_check::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 use prony_config::contract::is_common_case;
@@ -26,19 +27,59 @@ pub(super) fn text(rows: &[Row], columns: usize) -> String {
     parts.join("\n\n")
 }
 
-fn is_failed(rows: &[Row]) -> bool {
-    rows.iter().any(Row::failed)
+/// The verdict of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CheckVerdict {
+    /// A service does not do what its contract says.
+    Failed,
+    /// Every service that can run here passed.
+    Ok,
+    /// No check took place, which must not look like a passed one.
+    NotChecked,
+}
+
+impl CheckVerdict {
+    pub(super) fn of(rows: &[Row]) -> Self {
+        if rows.iter().any(Row::failed) {
+            Self::Failed
+        } else if rows.iter().any(Row::passed) {
+            Self::Ok
+        } else {
+            Self::NotChecked
+        }
+    }
+
+    /// The first word of the text.
+    const fn shown(self) -> &'static str {
+        match self {
+            Self::Failed => "FAILED",
+            Self::Ok => "OK",
+            Self::NotChecked => "NOT CHECKED",
+        }
+    }
+
+    /// The word in JSON.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Ok => "ok",
+            Self::NotChecked => "not_checked",
+        }
+    }
+
+    /// How the command ends.
+    pub(super) const fn exit(self) -> Exit {
+        match self {
+            Self::Failed => Exit::ObjectiveFailed,
+            Self::Ok => Exit::Fine,
+            Self::NotChecked => Exit::Failed,
+        }
+    }
 }
 
 /// The verdict, with the number of cases for one service, and the number of services for several.
 pub(super) fn headline(rows: &[Row]) -> String {
-    let word = if is_failed(rows) {
-        "FAILED"
-    } else if rows.iter().any(Row::passed) {
-        "OK"
-    } else {
-        "NOT CHECKED"
-    };
+    let word = CheckVerdict::of(rows).shown();
     let [row] = rows else {
         let failed = rows.iter().filter(|row| row.failed()).count();
         let checked = rows.iter().filter(|row| row.failed() || row.passed()).count();
