@@ -323,6 +323,15 @@ fn a_dockerfile_says_how_a_repository_is_built_and_started() {
     let ended = prony(&[&["compare", "shop@HEAD", "shop"], &SHORT[..]].concat());
     assert!(ended.code.is_some_and(|code| code == 0 || code == 3), "{ended:?}");
     assert!(ended.out.contains("shop (uncommitted changes)"), "{}", ended.out);
+
+    repository.commit("another file");
+    let out = ["--format", "junit,json", "--out", "speed"];
+    let ended = prony(&[&["compare", "HEAD~1", "HEAD"], &AT_ONCE[..], &out].concat());
+    assert!(ended.code.is_some_and(|code| code == 0 || code == 3), "{ended:?}");
+    let found = std::fs::read(repository.path("speed/comparison.json")).expect("the comparison");
+    let found: Value = serde_json::from_slice(&found).expect("JSON");
+    assert_eq!(found["base"]["commit"], repository.git(&["rev-parse", "HEAD~1"]));
+    assert_eq!(found["head"]["commit"], repository.git(&["rev-parse", "HEAD"]));
     let cleaned = prony(&["clean", "builds"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
 }

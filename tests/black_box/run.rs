@@ -142,7 +142,7 @@ fn what_cannot_run_is_a_row_and_the_run_goes_on() {
 /// Every toy here passes its check before and after the load, and fails some requests of the load.
 #[test]
 fn strict_forgives_no_request_under_load() {
-    let checkout = Checkout::new(1, &["right", "half", "resets", "stalls"]);
+    let checkout = Checkout::new(1, &["right", "overloaded", "resets", "stalls"]);
     let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("a suite");
     let suite = suite.replace("duration = \"300ms\"", "duration = \"1s\"\ntimeout = \"400ms\"");
     checkout.write("suites/toys.toml", &suite);
@@ -150,7 +150,7 @@ fn strict_forgives_no_request_under_load() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.err.contains("1 passed, 3 failed"), "{}", ended.err);
     for (toy, what) in [
-        ("half", "unexpected statuses"),
+        ("overloaded", "unexpected statuses"),
         ("resets", "resets"),
         ("stalls", "timeouts"),
     ] {
