@@ -305,11 +305,15 @@ fn what_is_not_what_was_verified_is_named_with_the_part_that_differs() {
 }
 
 #[test]
-fn a_service_that_fails_half_of_its_load_fails_and_one_that_stumbles_once_is_flaky() {
-    let toys = Toys::new(&["half", "stumbles"]);
+fn a_service_that_fails_under_load_fails_and_one_that_stumbles_once_is_flaky() {
+    let toys = Toys::new(&["overloaded", "stumbles"]);
     let ended = toys.xtask(&["--update"]);
     assert!(!ended.good, "{}", ended.said);
-    assert!(ended.says("failed: toy-half/current: hello/"), "{}", ended.said);
+    assert!(
+        ended.says("failed: toy-overloaded/current: hello/"),
+        "{}",
+        ended.said
+    );
     assert!(ended.says("unexpected statuses"), "{}", ended.said);
     assert!(
         ended.says("flaky: toy-stumbles/current: hello/"),

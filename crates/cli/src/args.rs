@@ -49,7 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony load http://127.0.0.1:8080/ -c 64 -d 10s
   prony capacity http://127.0.0.1:8080/ --objective 'p99<10ms,errors<0.1%'
-  prony compare my-api@main my-api --at-once --max-slowdown 2%";
+  prony compare main HEAD --budget 5m";
 
 /// The whole command line. `--color` is not a field of [`Arguments`]: it is read before the rest, for the errors of the rest.
 pub(crate) fn command() -> clap::Command {

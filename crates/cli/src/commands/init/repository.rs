@@ -213,10 +213,12 @@ fn report(
         let _ = write!(text, "\n✗ {problem}");
     }
     let check = format!("prony check {name}");
-    let compare = format!("prony compare {name}@HEAD {name} --at-once --max-slowdown 2%");
     let next = next_commands(&[
         (&check, "after each change of service.toml or the contract"),
-        (&compare, "is your change slower than the last commit?"),
+        (
+            "prony compare HEAD",
+            "is your change slower than the last commit?",
+        ),
         ("prony init --ci github", "write a workflow for pull requests"),
     ]);
     print(&format!("{text}\n\n{next}"))?;
