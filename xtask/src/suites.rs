@@ -46,6 +46,8 @@ const STUDIES: &[Study] = &[
         &["go-nethttp", "java-spring", "python-starlette/one-process"],
     ),
     in_parallel("events", &["go-nethttp", "java-spring"]),
+    in_parallel("catalog", &["go-nethttp", "java-spring"]),
+    in_parallel("upload", &["go-nethttp", "python-fastapi"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",

@@ -252,7 +252,7 @@ impl<'a> Diagnosis<'a> {
             findings,
             missing: missing.collect(),
             toolchains: if all { self.toolchains() } else { Vec::new() },
-            services: if all { self.states() } else { Vec::new() },
+            services: if all { self.states() } else { self.without_image() },
             own_commands: (!not_probed.is_empty()).then(|| own_commands(&not_probed)),
         }
     }
@@ -268,6 +268,19 @@ impl<'a> Diagnosis<'a> {
             vec![toolchain.title.clone(), here]
         });
         rows.collect()
+    }
+
+    /// The services whose image is missing, with the command that gets it: `--install` installs toolchains only.
+    fn without_image(&self) -> Vec<Vec<String>> {
+        let services = self.services.iter();
+        services
+            .filter_map(|service| {
+                Some(vec![
+                    service.label(),
+                    format!("missing: {}", lacks_image(service)?),
+                ])
+            })
+            .collect()
     }
 
     /// Each service, and whether it can run here.

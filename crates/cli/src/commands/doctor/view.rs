@@ -11,8 +11,9 @@ pub(super) struct DoctorView {
     pub(super) findings: Vec<Finding>,
     /// Each missing toolchain: its title, the number of services that need it, and how to install it.
     pub(super) missing: Vec<Vec<String>>,
-    /// All toolchains and services, if they were asked for.
+    /// All toolchains, if they were asked for.
     pub(super) toolchains: Vec<Vec<String>>,
+    /// All services, if they were asked for; else those without their image.
     pub(super) services: Vec<Vec<String>>,
     /// Commands of the project that were not run.
     pub(super) own_commands: Option<String>,
