@@ -80,7 +80,11 @@ fn errors_are_at_the_value_at_fault() {
             "no toolchain `tou` in this file\n  services/toolchains.toml:7:10\n",
         ),
         ("arch =", "suse =", "unknown key `suse`"),
-        ("path =", "code_layout = 1.5\npath =", "1.5: give a share between 0 and 1"),
+        (
+            "path =",
+            "code_layout = 1.5\npath =",
+            "1.5: give a share between 0 and 1",
+        ),
         ("probe = \"toy --version\"\n", "", "`toy` has no `probe`"),
         (
             "format = 1",
