@@ -351,6 +351,54 @@ fn branched() -> Repository {
     repository
 }
 
+#[test]
+fn a_comment_says_what_may_come_from_code_layout() {
+    let repository = branched();
+    repository.write(
+        "services/toolchains.toml",
+        "[toy]\ntitle = \"Toy\"\nprobe = \"echo toy 1\"\nversion = 'toy (\\d+)'\ncode_layout = 0.999\n",
+    );
+    let compiled = SERVICE.replace("build =", "toolchains = [\"toy\"]\nbuild =");
+    repository.write("service.toml", &compiled);
+    repository.commit("compiled");
+    repository.add("src/toy.py", "# More.\n");
+    let compare = |sides: [&str; 2], more: &[&str]| {
+        let done = repository.prony(&[&["compare"], &sides[..], more].concat());
+        assert!(matches!(done.code, Some(0 | 3)), "{done:?}");
+        done
+    };
+    let formats = [
+        "--at-once",
+        "--format",
+        "json,terminal,github,junit",
+        "--out",
+        ".prony/speed",
+    ];
+    compare(["shop@HEAD", "shop"], &[&AT_ONCE[..], &formats].concat());
+    let text = |name: &str| {
+        let text = std::fs::read_to_string(repository.path(".prony/speed").join(name)).expect("a file");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for name in ["comparison.txt", "comparison.md", "comparison.xml"] {
+        let text = text(name);
+        assert!(
+            text.contains("Differences below 99.9 % may come from code layout"),
+            "{name}: {text}"
+        );
+    }
+    let found = serde_json::from_str::<Value>(&text("comparison.json")).expect("JSON");
+    assert_eq!(found["measured"]["code_layout"], 0.999);
+
+    // One build has one layout, and of other toolchains nothing is known.
+    repository.git(&["checkout", "-q", "--", "src/toy.py"]);
+    repository.write("elsewhere.md", "No source.\n");
+    repository.commit("no source");
+    for sides in [["shop@HEAD~1", "shop@HEAD"], ["shop@HEAD~3", "shop@HEAD~2"]] {
+        let found = compare(sides, &[&SHORT[..], &["--json"]].concat()).json();
+        assert_eq!(found["measured"]["code_layout"], Value::Null, "{sides:?}");
+    }
+}
+
 /// Options of a comparison that a busy machine ends soon as well.
 const AT_ONCE: [&str; 8] = [
     "--rounds",

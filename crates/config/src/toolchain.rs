@@ -30,6 +30,8 @@ pub struct Toolchain {
     pub install: Option<String>,
     /// Toolchains that `install` requires.
     pub needs: Vec<String>,
+    /// The share by which two builds of the same source may differ by their code layout; `None` where that is unknown.
+    pub code_layout: Option<f64>,
     /// Whether a project brings the commands that look for it, instead of prony.
     pub is_own: bool,
 }
@@ -213,6 +215,10 @@ struct ToolchainToml {
     /// Other toolchains that `install` requires.
     #[serde(default)]
     needs: Vec<Spanned<String>>,
+    /// For one that compiles to machine code: the share by which two builds of the same source may differ in speed, such as 0.02, because
+    /// their functions are at other addresses. Comparisons of revisions say so.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    code_layout: Option<f64>,
 }
 
 /// Packages by distribution.
@@ -303,6 +309,7 @@ fn one(source: &SourceFile, name: &str, written: ToolchainToml) -> Result<Toolch
             .collect(),
         install: written.install,
         needs: written.needs.into_iter().map(Spanned::into_inner).collect(),
+        code_layout: written.code_layout,
         is_own: false,
     })
 }
@@ -374,6 +381,7 @@ mod tests {
             ]),
             install: install.map(str::to_owned),
             needs: Vec::new(),
+            code_layout: None,
             is_own: false,
         }
     }

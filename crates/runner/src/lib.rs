@@ -61,7 +61,7 @@ pub use build::{
     probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use comparisons::pair::{ComparisonPair, ResumeFrom, compare_side_by_side};
+pub use comparisons::pair::{ComparisonPair, PairResult, ResumeFrom, compare_side_by_side};
 pub use comparisons::revisions::{RevisionPairs, ServiceLeftOut};
 pub use context::{Options, Run, RunContext};
 pub use error::CommandError;

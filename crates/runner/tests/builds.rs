@@ -357,6 +357,7 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
             .into(),
         install: None,
         needs: Vec::new(),
+        code_layout: None,
         is_own: false,
     };
     let mut service = checkout.service(&["true"]);

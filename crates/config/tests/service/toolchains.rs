@@ -46,6 +46,9 @@ fn files_of_both_formats_have_the_same_values() {
     assert_eq!(new.locate, Some(("echo /toy".to_owned(), "TOY_HOME".to_owned())));
     assert_eq!(new.packages[&System::Debian], ["toy", "toy-dev"]);
     assert_eq!(new.packages[&System::Arch], ["toys"]);
+    assert_eq!(new.code_layout, None);
+    let with = NEW.replace("path =", "code_layout = 0.03\npath =");
+    assert_eq!(toolchains(&with).expect("sound")[0].code_layout, Some(0.03));
 }
 
 #[test]
@@ -77,6 +80,11 @@ fn errors_are_at_the_value_at_fault() {
             "no toolchain `tou` in this file\n  services/toolchains.toml:7:10\n",
         ),
         ("arch =", "suse =", "unknown key `suse`"),
+        (
+            "path =",
+            "code_layout = 1.5\npath =",
+            "1.5: give a share between 0 and 1",
+        ),
         ("probe = \"toy --version\"\n", "", "`toy` has no `probe`"),
         (
             "format = 1",

@@ -138,6 +138,7 @@ mod tests {
             packages: BTreeMap::new(),
             install: None,
             needs: Vec::new(),
+            code_layout: None,
             is_own: false,
         }
     }

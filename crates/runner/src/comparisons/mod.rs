@@ -1,5 +1,6 @@
 //! Commands that compare two services or two versions of one. Each builds a plan and measures it by a design.
 
+mod code_layout;
 pub mod duet;
 pub mod pair;
 pub mod regression;

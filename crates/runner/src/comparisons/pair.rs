@@ -1,5 +1,6 @@
 //! A comparison of two services, or of two git revisions of one, side by side in the same rounds.
 
+use super::code_layout::code_layout;
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
 use crate::{Checkout, CommandError, LocalTestbed, ResumeOptions, ResumedRun, Session, SessionObserver};
@@ -112,14 +113,25 @@ impl ComparisonPair<'_> {
     }
 }
 
-/// Measures both in the same rounds, stores the run and compares them. Returns the change and the name of the run.
+/// What was found in the same rounds.
+#[derive(Debug)]
+pub struct PairResult {
+    /// The change between both.
+    pub change: RunChange,
+    /// The share by which both may differ because they are different builds of a compiled service; otherwise `None`.
+    pub code_layout: Option<f64>,
+    /// Name of the stored run.
+    pub run: String,
+}
+
+/// Measures both in the same rounds, stores the run and compares them.
 pub fn compare_side_by_side(
     pair: &ComparisonPair<'_>,
     store: &Store,
     workbench: &LocalTestbed,
     options: &ChangeOptions,
     observe: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
-) -> Result<(RunChange, String), CommandError> {
+) -> Result<PairResult, CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let [base, new] = pair.choose(&checkout, &mut catalogue)?;
@@ -137,7 +149,12 @@ pub fn compare_side_by_side(
     let trials = store.trials(&record.id)?;
     super::check_not_excluded(&trials)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
-    Ok((change, record.id))
+    let sides = [&base, &new].map(|chosen| find(&catalogue, chosen));
+    Ok(PairResult {
+        change,
+        code_layout: code_layout(&catalogue, &record, sides),
+        run: record.id,
+    })
 }
 
 fn plan(

@@ -1,5 +1,6 @@
 //! The regression test of a pull request: two versions are loaded at the same time and compared.
 
+use super::code_layout::code_layout;
 use super::{ProgressFn, ProgressLines};
 use crate::designs::{Judgement, Regression};
 use crate::error::ErrorContext as _;
@@ -34,6 +35,8 @@ pub struct RegressionResult {
     pub change: RunChange,
     /// The A/A result: the base compared with itself.
     pub itself: RunChange,
+    /// The share by which both may differ because they are different builds of a compiled service; otherwise `None`.
+    pub code_layout: Option<f64>,
     /// The smallest changes that this test could have detected.
     pub smallest: Vec<DetectableChange>,
     /// Number of rounds.
@@ -86,13 +89,15 @@ pub fn compare_at_once(
     super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     super::check_not_excluded(&trials)?;
-    result_of(&design, &trials, record.id)
+    let sides = [&base, &new].map(|chosen| find(&catalogue, chosen));
+    let code_layout = code_layout(&catalogue, &record, sides);
+    result_of(&design, &trials, (record.id, code_layout))
 }
 
 fn result_of(
     design: &Regression<'_>,
     trials: &[TrialRecord],
-    run: String,
+    (run, code_layout): (String, Option<f64>),
 ) -> Result<RegressionResult, CommandError> {
     if trials.iter().all(|trial| trial.result.is_err()) {
         let first = trials
@@ -121,6 +126,7 @@ fn result_of(
         smallest: change.smallest_differences(all, options.confidence),
         change,
         itself,
+        code_layout,
         rounds: all,
         again: if further > 0 { rounds(&|look| look > 1) } else { 0 },
         run,

@@ -163,8 +163,9 @@ pub(crate) fn of_definition(
     let toolchains = own.unwrap_or(&catalogue.toolchains);
     let mut tools = Values::default();
     for needed in &service.toolchains {
-        // Which of equal files it comes from does not matter.
+        // Which of equal files it comes from does not matter, nor what is known about its builds.
         let toolchain = toolchains.get(&needed.toolchain).map(|toolchain| Toolchain {
+            code_layout: None,
             is_own: false,
             ..toolchain.clone()
         });

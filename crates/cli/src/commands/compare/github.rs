@@ -70,10 +70,9 @@ fn section(comparison: &Comparison) -> String {
         }
         text.push('\n');
     }
-    if let Some(sides) = &comparison.measured {
-        for remark in noise(sides).into_iter().chain(smallest(sides)) {
-            let _ = writeln!(text, "- {remark}");
-        }
+    let smallest = comparison.measured.as_ref().and_then(smallest);
+    for remark in noise(comparison).into_iter().chain(smallest) {
+        let _ = writeln!(text, "- {remark}");
     }
     text.push_str("\n<details><summary>How to read this</summary>\n\n");
     text.push_str("- Only metrics in bold can fail the comparison.\n");

@@ -1,6 +1,7 @@
 //! `JUnit` XML: a suite per service and load, a test case per gated metric.
 
 use super::FailOn;
+use super::noise::layout;
 use super::outcome::{CompareOutcome, ServiceMetric};
 use prony_report::escaped;
 use std::fmt::Write as _;
@@ -11,13 +12,15 @@ pub(super) fn xml(outcome: &CompareOutcome, fail_on: FailOn) -> String {
     let gated: Vec<ServiceMetric<'_>> = outcome.metrics().filter(|one| one.change.gated).collect();
     for metrics in gated.chunk_by(|one, next| one.title() == next.title()) {
         let cases: Vec<TestCase> = metrics.iter().map(|one| TestCase::of(one, fail_on)).collect();
-        out += &suite(&metrics[0].title(), &cases);
+        let note = layout(metrics[0].comparison);
+        out += &suite(&metrics[0].title(), &cases, note.as_deref());
     }
     if let Some(revisions) = outcome.revisions() {
         for failed in &revisions.failed {
             out += &suite(
                 &failed.service,
                 &[TestCase::named("comparison", "error", &failed.reason)],
+                None,
             );
         }
         for left in &revisions.left_out {
@@ -25,6 +28,7 @@ pub(super) fn xml(outcome: &CompareOutcome, fail_on: FailOn) -> String {
             out += &suite(
                 &left.service,
                 &[TestCase::named("comparison", "skipped", &reason)],
+                None,
             );
         }
     }
@@ -65,7 +69,8 @@ impl TestCase {
     }
 }
 
-fn suite(name: &str, cases: &[TestCase]) -> String {
+/// `note`: what is said about all of its cases.
+fn suite(name: &str, cases: &[TestCase], note: Option<&str>) -> String {
     let count = |element: &str| cases.iter().filter(|case| case.is(element)).count();
     let mut out = format!(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
@@ -86,6 +91,9 @@ fn suite(name: &str, cases: &[TestCase]) -> String {
             let _ = write!(out, "<{element} message=\"{}\"/>", escaped(message));
         }
         out += "</testcase>\n";
+    }
+    if let Some(note) = note {
+        let _ = writeln!(out, "    <system-out>{}</system-out>", escaped(note));
     }
     out + "  </testsuite>\n"
 }

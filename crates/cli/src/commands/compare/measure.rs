@@ -69,6 +69,8 @@ pub(super) struct CompareMode {
     pub(super) rounds_again: u32,
     /// The base compared with itself; `None` where this was not measured.
     pub(super) base_against_itself: Option<RunChange>,
+    /// The share by which both may differ because they are different builds of a compiled service: code layout.
+    pub(super) code_layout: Option<f64>,
     /// For each gated metric the smallest change that this comparison detects in four of five cases.
     pub(super) smallest_differences: Vec<DetectableChange>,
 }
@@ -133,6 +135,7 @@ impl<'a> PairMeasurement<'a> {
             rounds: found.rounds,
             rounds_again: found.again,
             base_against_itself: Some(found.itself),
+            code_layout: found.code_layout,
             smallest_differences: found.smallest,
             ..self.sides([base, new], found.run)?
         };
@@ -146,12 +149,13 @@ impl<'a> PairMeasurement<'a> {
             measuring.rounds.unwrap_or(ROUNDS),
             measuring.duration.map_or(DURATION, |given| given.0),
         );
-        let (change, run) =
-            compare_side_by_side(&pair, &self.store, &self.workbench, self.options, &mut view_of)?;
+        let found = compare_side_by_side(&pair, &self.store, &self.workbench, self.options, &mut view_of)?;
+        let change = found.change;
         let sides = CompareMode {
             rounds: pair.rounds,
+            code_layout: found.code_layout,
             smallest_differences: change.smallest_differences(pair.rounds, self.options.confidence),
-            ..self.sides([base, new], run)?
+            ..self.sides([base, new], found.run)?
         };
         Ok(self.comparison(sides, change))
     }
@@ -168,6 +172,7 @@ impl<'a> PairMeasurement<'a> {
             rounds: 0,
             rounds_again: 0,
             base_against_itself: None,
+            code_layout: None,
             smallest_differences: Vec::new(),
         })
     }

@@ -1,10 +1,15 @@
-//! Describes how noise of the machine affects a comparison.
+//! Describes what affects a comparison apart from the sources: noise of the machine, and code layout.
 
+use super::Comparison;
 use super::headline::percent;
 use super::measure::CompareMode;
 use prony_statistics::{Change, RunChange};
+use std::fmt::Write as _;
 
-pub(super) fn noise(sides: &CompareMode) -> Vec<String> {
+pub(super) fn noise(comparison: &Comparison) -> Vec<String> {
+    let Some(sides) = &comparison.measured else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     if let Some(itself) = &sides.base_against_itself {
         let each: Vec<String> = changes(itself)
@@ -36,7 +41,38 @@ pub(super) fn noise(sides: &CompareMode) -> Vec<String> {
             sides.rounds_again
         ));
     }
+    found.extend(layout(comparison));
     found
+}
+
+/// How much two builds of the same source may differ, and which gated changes are within that.
+pub(super) fn layout(comparison: &Comparison) -> Option<String> {
+    let share = comparison.measured.as_ref()?.code_layout?;
+    let (limit, allowed) = (percent(share), comparison.max_slowdown);
+    let mut text = format!(
+        "Differences below {limit} may come from code layout: in each build the same functions are at other addresses."
+    );
+    let within: Vec<String> = changes(&comparison.change)
+        .filter(|change| change.gated && is_within(change, share))
+        .map(|change| format!("{} {}", change.metric.title(), percent_change(change.ratio.point)))
+        .collect();
+    if !within.is_empty() {
+        let _ = write!(text, " That includes {}.", within.join(" and "));
+    }
+    if comparison.change.gates && allowed < share {
+        let _ = write!(
+            text,
+            " The limit of {} is lower: --max-slowdown {} fails only on more.",
+            percent(allowed),
+            limit.replace(' ', "")
+        );
+    }
+    Some(text)
+}
+
+/// Whether a change is smaller than this share.
+pub(super) fn is_within(change: &Change, share: f64) -> bool {
+    (change.ratio.point - 1.0).abs() < share
 }
 
 fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {

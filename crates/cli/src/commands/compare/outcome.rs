@@ -1,6 +1,7 @@
 //! What the command compared, and each change of it that can fail a job.
 
 use super::headline::{percent, worse};
+use super::noise::is_within;
 use super::revisions::RevisionComparison;
 use super::{Comparison, FailOn};
 use crate::exit::Exit;
@@ -83,6 +84,19 @@ impl ServiceMetric<'_> {
 
     /// The change in words: `CPU time per request: 3.1 to 5.2 % slower (limit 2 %)`.
     pub(super) fn sentence(&self) -> String {
+        let sides = self.comparison.measured.as_ref();
+        let layout = sides.and_then(|sides| sides.code_layout);
+        match layout.filter(|&share| is_within(self.change, share)) {
+            Some(share) => format!(
+                "{}; differences below {} may come from code layout",
+                self.finding(),
+                percent(share)
+            ),
+            None => self.finding(),
+        }
+    }
+
+    fn finding(&self) -> String {
         let (loss, metric) = (self.change.loss(), self.change.metric);
         let limit = percent(self.comparison.max_slowdown);
         let verdict = if self.change.regressed {

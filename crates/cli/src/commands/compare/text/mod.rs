@@ -53,10 +53,9 @@ fn comparison_text(comparison: &Comparison, columns: usize) -> String {
     }
     parts.push(summary(comparison, columns));
     let remarks = details(comparison);
-    let noise = comparison.measured.iter().flat_map(noise);
     let lines: Vec<String> = remarks
         .into_iter()
-        .chain(noise)
+        .chain(noise(comparison))
         .map(|remark| format!("  {}", text::wrapped(&remark, columns, 2, 2)))
         .collect();
     if !lines.is_empty() {
@@ -249,11 +248,12 @@ fn section(comparison: &Comparison) -> String {
         }
     }
     text.push('\n');
-    let of_noise = comparison
-        .measured
-        .iter()
-        .flat_map(|sides| noise(sides).into_iter().chain(smallest(sides)));
-    for remark in remarks(comparison).into_iter().chain(of_noise) {
+    let smallest = comparison.measured.as_ref().and_then(smallest);
+    for remark in remarks(comparison)
+        .into_iter()
+        .chain(noise(comparison))
+        .chain(smallest)
+    {
         let _ = writeln!(text, "- {remark}");
     }
     text

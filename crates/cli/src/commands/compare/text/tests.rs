@@ -85,6 +85,7 @@ fn two_revisions_measured_at_the_same_time() {
         rounds: 6,
         rounds_again: 0,
         base_against_itself: None,
+        code_layout: Some(0.03),
         smallest_differences: vec![
             DetectableChange {
                 metric: Metric::CpuNsPerRequest,
