@@ -364,7 +364,7 @@ fn what_goes_wrong_in_a_container_is_told() {
     assert!(
         doctor
             .out
-            .contains("does not exist on this machine and prony never pulls images"),
+            .contains("`podman pull localhost/prony/no-such-image:1`"),
         "{doctor:?}"
     );
 }
