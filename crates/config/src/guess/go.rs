@@ -13,7 +13,7 @@ pub(super) fn guess(folder: &Folder) -> Option<Guess> {
     let module = folder.read(FILE)?;
     let mains: BTreeSet<PathBuf> = folder
         .with_extension("go")
-        .filter(|path| !path.to_string_lossy().ends_with("_test.go") && is_main(folder, path))
+        .filter(|path| is_main(folder, path))
         .map(|path| path.parent().unwrap_or(Path::new("")).to_owned())
         .collect();
     let Some(chosen) = chosen(&mains, &module) else {

@@ -53,6 +53,17 @@ fn node_is_started_by_its_script() {
         ["NODE_ENV=production exec node src/index.js"]
     );
     assert_eq!(guessed(&[package("{}")]), ["? it has no script `start`"]);
+    // Its `main` is what others import.
+    assert_eq!(
+        guessed(&[
+            package(r#"{"main":"fastify.js","types":"fastify.d.ts","dependencies":{"pino":"^10.1.0"}}"#),
+            ("fastify.js", "")
+        ]),
+        [
+            "npm install",
+            "? it describes a library, and has no script `start`"
+        ]
+    );
 }
 
 #[test]
@@ -266,6 +277,9 @@ fn routes_are_found_in_the_notations_of_frameworks() {
         ("main.rs", "Router::new().route(\"/ready\", get(ready))"),
         ("Program.cs", "app.MapGet(\"/time\", () => 1);"),
         ("test/a.js", "get('/of-a-test')"),
+        ("src/a.test.ts", "app.get('/of-a-test', reply)"),
+        ("server_test.go", "router.GET(\"/of-a-test\", reply)"),
+        ("test_app.py", "@app.get('/of-a-test')"),
     ]);
     let found = routes(folder.path());
     assert_eq!(
