@@ -45,7 +45,8 @@ pub(super) fn guess(folder: &Folder) -> Option<Guess> {
 
 fn is_main(folder: &Folder, path: &Path) -> bool {
     let is_place = path.parent() == Some(Path::new("")) || path.starts_with("cmd");
-    let is_package = |text: String| text.lines().any(|line| line.trim() == "package main");
+    // An indented line is an example in a comment.
+    let is_package = |text: String| text.lines().any(|line| line.trim_end() == "package main");
     is_place && folder.read(path).is_some_and(is_package)
 }
 

@@ -83,10 +83,13 @@ fn go_builds_the_server_among_its_commands() {
         ]),
         ["go build -o prony-server ./cmd/shop", "exec ./prony-server"]
     );
-    assert_eq!(
-        guessed(&[module]).last().map(String::as_str),
-        Some("? no `package main` is in it or in cmd/*")
-    );
+    let library = "/*\nPackage gin is a framework.\n\n\tpackage main\n*/\npackage gin\n";
+    for files in [&[module][..], &[module, ("doc.go", library)]] {
+        assert_eq!(
+            guessed(files).last().map(String::as_str),
+            Some("? no `package main` is in it or in cmd/*")
+        );
+    }
 }
 
 #[test]
