@@ -28,6 +28,9 @@ const OTHERS: [&str; 14] = [
     "examples",
 ];
 
+/// Ends of the names of test files, without the extension.
+const TESTS: [&str; 5] = ["_test", ".test", "_spec", ".spec", "Test"];
+
 pub(super) struct Folder {
     root: PathBuf,
     /// By depth, then by name: what is further up counts first.
@@ -41,7 +44,13 @@ impl Folder {
             name.starts_with('.') || OTHERS.contains(&&*name) && root.join(path).is_dir()
         };
         let walk = Walk::new(root).only_to(DEPTH).skip(&is_other);
-        let found = walk.readable().filter(|entry| entry.kind == EntryKind::File);
+        let is_wanted = |path: &Path| {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            !stem.starts_with("test_") && !TESTS.iter().any(|end| stem.ends_with(end))
+        };
+        let found = walk
+            .readable()
+            .filter(|entry| entry.kind == EntryKind::File && is_wanted(&entry.path));
         let mut files: Vec<PathBuf> = found.take(MOST).map(|entry| entry.path).collect();
         files.sort_by_cached_key(|path| (path.components().count(), path.clone()));
         Self {

@@ -13,7 +13,7 @@ pub(super) fn guess(folder: &Folder) -> Option<Guess> {
     let module = folder.read(FILE)?;
     let mains: BTreeSet<PathBuf> = folder
         .with_extension("go")
-        .filter(|path| !path.to_string_lossy().ends_with("_test.go") && is_main(folder, path))
+        .filter(|path| is_main(folder, path))
         .map(|path| path.parent().unwrap_or(Path::new("")).to_owned())
         .collect();
     let Some(chosen) = chosen(&mains, &module) else {
@@ -45,7 +45,8 @@ pub(super) fn guess(folder: &Folder) -> Option<Guess> {
 
 fn is_main(folder: &Folder, path: &Path) -> bool {
     let is_place = path.parent() == Some(Path::new("")) || path.starts_with("cmd");
-    let is_package = |text: String| text.lines().any(|line| line.trim() == "package main");
+    // An indented line is an example in a comment.
+    let is_package = |text: String| text.lines().any(|line| line.trim_end() == "package main");
     is_place && folder.read(path).is_some_and(is_package)
 }
 

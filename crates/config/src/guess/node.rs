@@ -14,6 +14,9 @@ const SERVERS: [&str; 6] = [
     "src/app.js",
 ];
 
+/// Keys of packages that others import.
+const OF_LIBRARIES: [&str; 5] = ["exports", "files", "module", "types", "typings"];
+
 pub(super) fn guess(folder: &Folder) -> Option<Guess> {
     const FILE: &str = "package.json";
     let package: Value = serde_json::from_str(&folder.read(FILE)?).ok()?;
@@ -24,14 +27,13 @@ pub(super) fn guess(folder: &Folder) -> Option<Guess> {
     }
     let main = package["main"].as_str().filter(|file| folder.has(file));
     let file = main.or_else(|| SERVERS.into_iter().find(|file| folder.has(file)));
-    let command = match (script("start"), file) {
-        (Some(start), _) => Some(started_by(start)),
-        (None, Some(file)) => Some(node(file)),
-        (None, None) => None,
-    };
-    let guess = match command {
-        Some(command) => Guess::run(FILE, command),
-        None => Guess::unknown(FILE, "it has no script `start`", "exec node server.js"),
+    let is_library = OF_LIBRARIES.iter().any(|key| package.get(key).is_some());
+    let unknown = |reason: &str| Guess::unknown(FILE, reason, "exec node server.js");
+    let guess = match (script("start"), file) {
+        (Some(start), _) => Guess::run(FILE, started_by(start)),
+        (None, _) if is_library => unknown("it describes a library, and has no script `start`"),
+        (None, Some(file)) => Guess::run(FILE, node(file)),
+        (None, None) => unknown("it has no script `start`"),
     };
     Some(guess.with_toolchains(&["node"]).with_build(build))
 }

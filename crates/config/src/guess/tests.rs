@@ -53,6 +53,17 @@ fn node_is_started_by_its_script() {
         ["NODE_ENV=production exec node src/index.js"]
     );
     assert_eq!(guessed(&[package("{}")]), ["? it has no script `start`"]);
+    // Its `main` is what others import.
+    assert_eq!(
+        guessed(&[
+            package(r#"{"main":"fastify.js","types":"fastify.d.ts","dependencies":{"pino":"^10.1.0"}}"#),
+            ("fastify.js", "")
+        ]),
+        [
+            "npm install",
+            "? it describes a library, and has no script `start`"
+        ]
+    );
 }
 
 #[test]
@@ -72,10 +83,13 @@ fn go_builds_the_server_among_its_commands() {
         ]),
         ["go build -o prony-server ./cmd/shop", "exec ./prony-server"]
     );
-    assert_eq!(
-        guessed(&[module]).last().map(String::as_str),
-        Some("? no `package main` is in it or in cmd/*")
-    );
+    let library = "/*\nPackage gin is a framework.\n\n\tpackage main\n*/\npackage gin\n";
+    for files in [&[module][..], &[module, ("doc.go", library)]] {
+        assert_eq!(
+            guessed(files).last().map(String::as_str),
+            Some("? no `package main` is in it or in cmd/*")
+        );
+    }
 }
 
 #[test]
@@ -266,6 +280,9 @@ fn routes_are_found_in_the_notations_of_frameworks() {
         ("main.rs", "Router::new().route(\"/ready\", get(ready))"),
         ("Program.cs", "app.MapGet(\"/time\", () => 1);"),
         ("test/a.js", "get('/of-a-test')"),
+        ("src/a.test.ts", "app.get('/of-a-test', reply)"),
+        ("server_test.go", "router.GET(\"/of-a-test\", reply)"),
+        ("test_app.py", "@app.get('/of-a-test')"),
     ]);
     let found = routes(folder.path());
     assert_eq!(
