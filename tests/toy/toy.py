@@ -83,9 +83,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def misbehaves(self):
         """Whether this request must not get a valid reply."""
-        if MODE == "overloaded" and self.seen % 3:
-            return False
-        if MODE == "overloaded" or STUMBLES:
+        if STUMBLES or (MODE == "overloaded" and self.seen % 3 == 0):
             self.reply(500, b"overloaded")
         elif MODE == "resets":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
