@@ -8,6 +8,8 @@ import sys
 
 # `prctl(PR_SET_PDEATHSIG, …)`: neighbours end with the program that started them.
 PDEATHSIG = 1
+# Loaded before processes are forked, which may happen in several threads.
+LIBC = ctypes.CDLL(None)
 
 
 class Neighbours:
@@ -34,7 +36,7 @@ def busy(cpu):
     parent = os.getpid()
 
     def on_its_cpu():
-        ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
+        LIBC.prctl(PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
         os.sched_setaffinity(0, {cpu})
