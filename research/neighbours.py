@@ -43,5 +43,5 @@ def busy(cpu):
 
     # Only the program that started them handles Ctrl-C; it ends the neighbours.
     return subprocess.Popen(
-        [sys.executable, "-c", "while True: pass"], preexec_fn=on_its_cpu, process_group=0, stdout=subprocess.DEVNULL
+        [sys.executable, "-c", "while True: pass"], preexec_fn=on_its_cpu, start_new_session=True, stdout=subprocess.DEVNULL
     )

@@ -145,6 +145,13 @@ fn services_are_compared_when_they_are_compiled() {
     let ratio = ratio.unwrap_or_else(|| panic!("{ended:?}"));
     // It would be a fifth if it was still compiling. Other programs may disturb one of them more.
     assert!((0.8..1.25).contains(&ratio), "{ratio}: {ended:?}");
+    let run = checkout.prony(&["report", "--format", "json"]);
+    for variant in ["fast", "compiling"] {
+        for trial in trials(&run.json(), variant) {
+            assert_ne!(trial["warm_up"]["classification"], "fixed", "{trial}");
+            assert!(trial["warm_up"]["planned_s"].as_f64() > Some(1.0), "{trial}");
+        }
+    }
 }
 
 #[test]

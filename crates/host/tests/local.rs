@@ -165,6 +165,33 @@ fn the_batch_policy_holds_for_a_process_and_its_children_where_asked_for() {
     }
 }
 
+/// Where this user may raise priorities; `nice` shows whether that is so.
+#[test]
+fn processes_with_cpus_of_their_own_run_before_other_programs() {
+    // Field 19 of its stat file: the nice value.
+    let words = ["sh", "-c", "cut -d' ' -f19 /proc/$$/stat; exec sleep 60"];
+    let nice = |arguments: &[&str]| {
+        let output = std::process::Command::new("nice").args(arguments).output();
+        let text = String::from_utf8(output.expect("nice runs").stdout).expect("text");
+        text.trim().to_owned()
+    };
+    let toy = Toy::new();
+    let last = *toy.host.topology().cpus().as_slice().last().expect("a CPU");
+    let own: i32 = nice(&[]).parse().expect("a number");
+    let raised = nice(&["-n", &(-10 - own).to_string(), "nice"]);
+    for (cpus, expected) in [(vec![], own.to_string()), (vec![last], raised)] {
+        let spec = ProcessSpec {
+            command: words.map(str::to_owned).to_vec(),
+            cpus: Cpus::from(cpus),
+            ..toy.spec(&[])
+        };
+        let process = toy.host.start(&spec).expect("started");
+        until("it has printed its nice value", || {
+            process.log_tail(1) == [expected.as_str()]
+        });
+    }
+}
+
 #[test]
 fn a_piped_process_is_spoken_with() {
     let toy = Toy::new();

@@ -1,8 +1,9 @@
 //! Two versions loaded at the same time, one of them against itself as well, for machines that others use too.
 //!
 //! A first look at both; then the base against itself, which shows what the machine makes of no change; then further looks at
-//! both as long as the new version seems slower and that is not proven. The first look can end the matter but never decide
-//! against the new version, so that it adds no false alarm; each further look may err by its share alone (Bonferroni).
+//! both as long as the new version seems slower and that is not proven, or the result is inconclusive and there is budget left. The
+//! first look can end the matter but never decide against the new version, so that it adds no false alarm; each further look may err
+//! by its share alone (Bonferroni).
 
 use super::duet::{PairedRounds, is_out, round_length};
 use crate::history::History;
@@ -137,8 +138,13 @@ impl Design for Regression<'_> {
         for further in 0..LOOKS {
             let judged = self.judge(history.records(), further).ok()?;
             let is_begun = self.is_begun(further, history);
-            let is_late = further > 0 && self.is_over(history) && !is_begun;
-            if is_late || !judged.change.needs_a_look(further, &judged.options) {
+            let is_late = self.is_over(history) && !is_begun;
+            let seems_slower = judged.change.needs_a_look(further, &judged.options);
+            // The first look proves nothing, so a slowdown gets a second one in any case.
+            let is_suspicious = seems_slower && (further == 0 || !is_late);
+            // A budget is there to be used.
+            let is_open = self.budget.is_some() && judged.change.inconclusive && !is_late;
+            if !is_suspicious && !is_open {
                 return None;
             }
             let block = self.paired(2 + further, 1.0).next_block(history);

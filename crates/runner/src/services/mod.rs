@@ -144,8 +144,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 }
                 if let Some(run) = runs.iter().find(|run| run.slot == number) {
                     let all = &mut self.slots[number].warmed;
+                    let earlier = all.get(&run.load);
+                    if earlier.is_some() && matches!(until, WarmUp::Together(_)) {
+                        // Two warm services wait for each other: how each became warm is known.
+                        continue;
+                    }
                     // It may have come before an earlier warm-up.
-                    let light_s = all.get(&run.load).and_then(|earlier| earlier.steadiness.light_s);
+                    let light_s = earlier.and_then(|earlier| earlier.steadiness.light_s);
                     warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
                     all.insert(run.load, warmed);
                 }
