@@ -177,10 +177,11 @@ mod tests {
     use super::super::testing::{attempt, history, plan};
     use super::*;
 
-    /// The looks that are taken where the new version takes this many times the CPU time of the base.
-    fn looks(slower: f64) -> Vec<u32> {
+    /// The looks that are taken where the new version takes this many times the CPU time of the base, and rounds differ by up to
+    /// four times this share.
+    fn looks(slower: f64, differs: f64, budget: Option<Duration>) -> Vec<u32> {
         let plan = plan(&["base", "new", "again"], &[1], Regression::rounds(2));
-        let design = Regression::new(&plan, &ChangeOptions::default(), None);
+        let design = Regression::new(&plan, &ChangeOptions::default(), budget);
         let mut history = history(&plan);
         let mut looks = Vec::new();
         while let Some(block) = design.next_block(&history) {
@@ -190,8 +191,7 @@ mod tests {
                 let mut done = attempt(&plan, planned, None);
                 let measurement = done.record.result.as_mut().expect("measured");
                 let factor = if planned.entry == NEW { slower } else { 1.0 };
-                // Rounds differ a little.
-                let noise = 1.0 + 0.01 * f64::from((block.round * 7 + slot as u32) % 5);
+                let noise = 1.0 + differs * f64::from((block.round * 7 + slot as u32) % 5);
                 measurement.service.cpu_ns = Some((1e9 * factor * noise) as u64);
                 measurement.service.window_ns = 1_000_000_000;
                 history.add(done);
@@ -202,13 +202,25 @@ mod tests {
 
     #[test]
     fn a_version_that_is_no_slower_gets_the_first_look_and_that_at_the_base() {
-        assert_eq!(looks(0.5), [0, 0, 1, 1]);
+        assert_eq!(looks(0.5, 0.01, None), [0, 0, 1, 1]);
     }
 
     #[test]
     fn a_version_that_looks_slower_is_looked_at_again() {
-        let looks = looks(2.0);
+        let looks = looks(2.0, 0.01, None);
         assert!(looks.starts_with(&[0, 0, 1, 1, 2, 2]), "{looks:?}");
         assert!(looks.iter().all(|look| *look < 2 + LOOKS), "{looks:?}");
+    }
+
+    #[test]
+    fn a_budget_is_used_while_the_result_is_inconclusive() {
+        let budget = Some(Duration::from_mins(5));
+        assert_eq!(looks(0.9, 0.1, None), [0, 0, 1, 1]);
+        assert!(looks(0.9, 0.1, budget).starts_with(&[0, 0, 1, 1, 2, 2]));
+        assert_eq!(
+            looks(0.5, 0.01, budget),
+            [0, 0, 1, 1, 2, 2, 3, 3],
+            "until it is decided"
+        );
     }
 }
