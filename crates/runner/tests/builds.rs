@@ -331,11 +331,7 @@ fn a_cancelled_build_ends_and_leaves_nothing() {
                 .into_iter()
                 .any(|entry| entry.path().join("begun").exists())
         };
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        while !begun() {
-            assert!(std::time::Instant::now() < deadline, "the build never begins");
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
+        until("the build begins", begun);
         checkout.cancel.ask();
         let failed = build.join().expect("no panic").expect_err("cancelled");
         assert!(failed.reason.contains("stopped by the user"), "{}", failed.reason);

@@ -89,8 +89,8 @@ pub fn compare_at_once(
     super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     super::check_not_excluded(&trials)?;
-    let sides = [&base, &new].map(|chosen| find(&catalogue, chosen));
-    let code_layout = code_layout(&catalogue, &record, sides);
+    let [base, new, _] = services;
+    let code_layout = code_layout(&catalogue, &record, [base, new]);
     result_of(&design, &trials, (record.id, code_layout))
 }
 
