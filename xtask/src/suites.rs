@@ -53,6 +53,8 @@ const STUDIES: &[Study] = &[
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],
     ),
+    alone("000-container", &["java-netty/current"]),
+    alone("003-snoop-small", &["java-netty/current", "go-nethttp"]),
     alone("capacity", &["go-nethttp", "java-netty"]),
 ];
 /// Suites that other steps run.

@@ -50,6 +50,8 @@ pub struct PublishedFigure {
     pub workload: String,
     /// Peak rate of users per second, if the source has several loads of arriving users.
     pub users_per_s: Option<f64>,
+    /// Why it cannot be compared with ours, if so: it is listed without ours, and has no part in the rank correlation.
+    pub incomparable: Option<String>,
     /// Remarks on the figure.
     #[serde(default)]
     pub notes: Vec<String>,

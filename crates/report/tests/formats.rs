@@ -415,6 +415,19 @@ fn junit_of_checks() {
 }
 
 #[test]
+fn an_incomparable_figure_is_listed_without_ours() {
+    let reference = sample::REFERENCE.replace("notes = [", "incomparable = \"it had eight CPUs\"\nnotes = [");
+    let report = sample::report_with(&sample::trials(), &reference);
+    assert_eq!(sample::report().agreement[0].services, 3);
+    assert_eq!(report.agreement[0].services, 2);
+    let row = report.reference.iter().find(|row| row.name == "net/http");
+    let row = row.expect("a row");
+    assert_eq!(row.figures[0].published, 140_000.0);
+    assert_eq!(row.figures[0].ours, None);
+    assert_eq!(row.notes, ["it had eight CPUs", "made up"]);
+}
+
+#[test]
 fn a_run_without_a_trial_is_a_report_too() {
     let run = sample::run();
     let empty = Report::new(&Input {

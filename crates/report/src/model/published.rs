@@ -36,7 +36,7 @@ pub struct ReferenceFigure {
     pub metric: Metric,
     /// As published, in the unit of the metric.
     pub published: f64,
-    /// The point of our estimate; `None` if we have none.
+    /// The point of our estimate; `None` if we have none, or the two cannot be compared.
     pub ours: Option<f64>,
 }
 
@@ -74,13 +74,14 @@ pub(super) fn reference(references: &[References], groups: &[GroupReport]) -> Ve
                 continue;
             };
             let ours = ours(group, figure);
+            let comparable = ours.filter(|_| figure.incomparable.is_none());
             let figures: Vec<ReferenceFigure> = Metric::ALL
                 .iter()
                 .filter_map(|&metric| {
                     Some(ReferenceFigure {
                         metric,
                         published: figure.value(metric)?,
-                        ours: ours.and_then(|row| row.summary.metrics.get(metric)?.position()),
+                        ours: comparable.and_then(|row| row.summary.metrics.get(metric)?.position()),
                     })
                 })
                 .collect();
@@ -98,7 +99,7 @@ pub(super) fn reference(references: &[References], groups: &[GroupReport]) -> Ve
                 variant: ours.map(|row| row.summary.id.variant.clone()),
                 throughput_per_s: figure.value(Metric::ThroughputPerS),
                 figures,
-                notes: figure.notes.clone(),
+                notes: figure.incomparable.iter().chain(&figure.notes).cloned().collect(),
             });
         }
     }
@@ -126,7 +127,7 @@ pub(super) fn agreement(references: &[References], groups: &[GroupReport]) -> Ve
             let pairs: Vec<(f64, f64)> = source
                 .figures
                 .iter()
-                .filter(|figure| concerns(source, figure, group))
+                .filter(|figure| figure.incomparable.is_none() && concerns(source, figure, group))
                 .filter_map(|figure| {
                     let ours = ours(group, figure)?.summary.metrics.get(Metric::ThroughputPerS)?;
                     Some((figure.value(Metric::ThroughputPerS)?, ours.position()?))

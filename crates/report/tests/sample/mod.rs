@@ -63,9 +63,14 @@ pub(crate) fn report() -> Report {
 
 /// The report of these trials.
 pub(crate) fn report_of(trials: &[TrialRecord]) -> Report {
+    report_with(trials, REFERENCE)
+}
+
+/// The report of these trials next to these published figures.
+pub(crate) fn report_with(trials: &[TrialRecord], reference: &str) -> Report {
     let run = run();
     let summary = summarise(trials, &Options::default()).expect("sound trials");
-    let reference = References::read(Path::new("004.toml"), REFERENCE).expect("sound figures");
+    let reference = References::read(Path::new("004.toml"), reference).expect("sound figures");
     Report::new(&Input {
         run: &run,
         trials,
@@ -78,7 +83,7 @@ pub(crate) fn report_of(trials: &[TrialRecord]) -> Report {
     .expect("sound records")
 }
 
-const REFERENCE: &str = r#"
+pub(crate) const REFERENCE: &str = r#"
 source = "004"
 title = "Abstract Rest Service Benchmark"
 date = "2018"
