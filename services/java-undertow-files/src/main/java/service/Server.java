@@ -1,7 +1,12 @@
 package service;
 
+import static io.undertow.util.Methods.GET;
+import static io.undertow.util.Methods.HEAD;
+
 import io.undertow.Handlers;
 import io.undertow.Undertow;
+import io.undertow.server.HttpHandler;
+import io.undertow.server.handlers.AllowedMethodsHandler;
 import io.undertow.server.handlers.GracefulShutdownHandler;
 import io.undertow.server.handlers.resource.DefaultResourceSupplier;
 import io.undertow.server.handlers.resource.PathResourceManager;
@@ -22,8 +27,9 @@ public final class Server {
         int workers = Integer.parseInt(
                 variable("WORKERS", String.valueOf(Runtime.getRuntime().availableProcessors())));
 
-        GracefulShutdownHandler handler = Handlers.gracefulShutdown(
-                Handlers.path().addPrefixPath("/files", files(Path.of(variable("FILES_DIR", ".")))));
+        HttpHandler files = new AllowedMethodsHandler(files(Path.of(variable("FILES_DIR", "."))), GET, HEAD);
+        GracefulShutdownHandler handler =
+                Handlers.gracefulShutdown(Handlers.path().addPrefixPath("/files", files));
         Undertow server = Undertow.builder()
                 .addHttpListener(port, host)
                 .setIoThreads(workers)
@@ -34,12 +40,19 @@ public final class Server {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, handler)));
     }
 
-    private static ResourceHandler files(Path folder) {
+    private static HttpHandler files(Path folder) {
         PathResourceManager manager = new PathResourceManager(folder);
-        boolean precompressed = Boolean.parseBoolean(variable("PRECOMPRESSED", "false"));
-        ResourceSupplier supplier = precompressed
-                ? new PreCompressedResourceSupplier(manager).addEncoding("br", ".br").addEncoding("gzip", ".gz")
-                : new DefaultResourceSupplier(manager);
+        if (Boolean.parseBoolean(variable("PRECOMPRESSED", "false"))) {
+            ResourceSupplier siblings = new PreCompressedResourceSupplier(manager)
+                    .addEncoding("br", ".br")
+                    .addEncoding("gzip", ".gz");
+            // The supplier leaves it to others to say what a reply depends on.
+            return Handlers.header(handler(siblings), "Vary", "Accept-Encoding");
+        }
+        return handler(new DefaultResourceSupplier(manager));
+    }
+
+    private static ResourceHandler handler(ResourceSupplier supplier) {
         // Its own table has neither of the two.
         MimeMappings types = MimeMappings.builder()
                 .addMapping("webp", "image/webp")
