@@ -48,6 +48,11 @@ const STUDIES: &[Study] = &[
     in_parallel("events", &["go-nethttp", "java-spring"]),
     in_parallel("catalog", &["go-nethttp", "java-spring"]),
     in_parallel("upload", &["go-nethttp", "python-fastapi"]),
+    in_parallel("files", &["go-nethttp-files", "python-starlette-files"]),
+    in_parallel(
+        "files-precompressed",
+        &["caddy-files/precompressed", "node-fastify-files/precompressed"],
+    ),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",

@@ -4,7 +4,7 @@ use super::judge::{FailedExchange, check_message_count, failure, judge, missing_
 use super::report::Failure;
 use super::tally::{ReplyTraits, Tally};
 use super::{SLOW_TIMEOUT, TIMEOUT, websocket};
-use prony_config::contract::{Case, Delivery, Exchange};
+use prony_config::contract::{Case, Delivery, Exchange, FileChange};
 use prony_load::{Body, CapturedValues, Protocol};
 use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Reply};
 use prony_protocols::protocol::Token;
@@ -28,6 +28,14 @@ pub(super) struct CaseClient<'a> {
 struct ExchangeOptions<'a> {
     delivery: Delivery,
     captured: &'a CapturedValues,
+}
+
+/// What the exchanges of a case hand on.
+#[derive(Default)]
+struct CaseState {
+    connection: Option<Connection>,
+    captured: CapturedValues,
+    tally: Tally,
 }
 
 impl<'a> CaseClient<'a> {
@@ -83,23 +91,46 @@ impl<'a> CaseClient<'a> {
     }
 
     fn run_in_order(&self, exchanges: &mut dyn Iterator<Item = &Exchange>, delivery: Delivery) -> Tally {
-        let mut tally = Tally::default();
-        let mut connection = None;
-        let mut captured = CapturedValues::default();
+        let mut state = CaseState::default();
         for exchange in exchanges {
-            let result = self.run_until_valid(
-                &mut connection,
-                exchange,
-                (delivery, &mut captured),
-                &mut tally.traits,
-            );
-            let timed_out = matches!(&result, Err(wrong) if wrong.timed_out);
-            tally.record(exchange, result.map_err(|wrong| wrong.failure));
-            if timed_out {
+            if self.run_next(exchange, delivery, &mut state) {
                 break;
             }
         }
-        tally
+        state.tally
+    }
+
+    /// Sends the exchanges one after the other. `change` changes the file that an exchange wants changed before it is sent.
+    pub(super) fn run_with_changes<E>(
+        &self,
+        case: &Case,
+        mut change: impl FnMut(&FileChange) -> Result<(), E>,
+    ) -> Result<Tally, E> {
+        let mut state = CaseState::default();
+        for exchange in &case.exchanges {
+            if let Some(wanted) = &exchange.change {
+                change(wanted)?;
+            }
+            if self.run_next(exchange, case.delivery, &mut state) {
+                break;
+            }
+        }
+        Ok(state.tally)
+    }
+
+    /// Sends the next exchange of a case. Returns whether it timed out.
+    fn run_next(&self, exchange: &Exchange, delivery: Delivery, state: &mut CaseState) -> bool {
+        let result = self.run_until_valid(
+            &mut state.connection,
+            exchange,
+            (delivery, &mut state.captured),
+            &mut state.tally.traits,
+        );
+        let timed_out = matches!(&result, Err(wrong) if wrong.timed_out);
+        state
+            .tally
+            .record(exchange, result.map_err(|wrong| wrong.failure));
+        timed_out
     }
 
     /// Repeats an exchange that has a time limit for that, until it passes.

@@ -82,8 +82,9 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     let mut report = check_cases(request, cases);
     for case in &disruptive {
         let name = &case.name;
-        if let Some(restart) = &case.restart {
-            let backing_service = &restart.backing_service;
+        let restart = case.restart.as_ref().map(|restart| &restart.backing_service);
+        let change = case.file_change().map(|change| &change.backing_service);
+        if let Some(backing_service) = restart.or(change) {
             report.warnings.push(note(format!(
                 "`{name}` skipped: prony did not start {backing_service}."
             )));
@@ -94,8 +95,8 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     report
 }
 
-/// Checks a service that was started here. After all other cases, this runs those in which a backing service restarts or many
-/// clients disconnect; without a subject they are skipped. The error reports a failure of the host, not of the service.
+/// Checks a service that was started here. After all other cases, this runs those in which a backing service restarts, a file
+/// changes or many clients disconnect; without a subject they are skipped. The error reports a failure of the host, not of the service.
 pub fn check_beside<E>(
     request: &CheckRequest<'_>,
     subject: Option<CheckedService<'_, E>>,
@@ -109,6 +110,10 @@ pub fn check_beside<E>(
                 report
                     .cases
                     .push(runner::run_restart_case(request, case, backing)?);
+            } else if case.file_change().is_some() {
+                report
+                    .cases
+                    .push(runner::run_change_case(request, case, backing)?);
             } else {
                 report.run_disconnect_case(request, case, cpu_time);
             }
@@ -136,12 +141,12 @@ impl CheckReport {
     }
 }
 
-/// The ordinary cases, and the disruptive ones that run after them: a backing service restarts, or many clients disconnect.
+/// The ordinary cases, and the disruptive ones that run after them.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.cases(request.seed).into_iter();
     cases
         .filter(|case| request.thorough || !case.thorough)
-        .partition(|case| case.restart.is_none() && case.leave.is_none())
+        .partition(|case| !case.is_disruptive())
 }
 
 /// Runs a selection of the cases that disturb nothing, with other random values than the check of the same seed.

@@ -6,6 +6,7 @@ mod catalog;
 mod documented;
 mod echo;
 mod events;
+mod files;
 #[path = "../../cli/tests/common/tls.rs"]
 mod front;
 mod grpc;

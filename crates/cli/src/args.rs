@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
     #[command(hide = true)]
+    Files(commands::servers::FilesArgs),
+    #[command(hide = true)]
     Granted(commands::helpers::GrantedArgs),
     Init(commands::init::Args),
     #[command(alias = "lab")]
@@ -139,6 +141,7 @@ impl Command {
             Self::Compare(args) => commands::compare::run(&args),
             Self::Completions(args) => commands::generated::completions(&args, command()),
             Self::Doctor(args) => commands::doctor::run(&args),
+            Self::Files(args) => commands::servers::files(&args),
             Self::Duet(args) => commands::duet::run(&args),
             Self::Granted(args) => commands::helpers::granted(&args),
             Self::Init(args) => commands::init::run(&args),

@@ -36,6 +36,10 @@ pub struct BackingDefinition {
     pub ready: ReadinessCheck,
     /// Shell command that removes what the check wrote; `None`: it is restarted with its original data.
     pub reset: Option<String>,
+    /// Shell command that writes another version of a file, `$VERSION`; `None`: it has no such file.
+    pub change: Option<String>,
+    /// Whether it must run on the host of the service, which reads its data.
+    pub beside_service: bool,
     /// The signal that stops it.
     pub stop_signal: Option<StopSignal>,
     /// The longest time until it is ready.
@@ -118,11 +122,17 @@ pub(crate) struct BackingToml {
     ready: Spanned<ReadyToml>,
     /// A shell command that undoes all writes. Without it, the backing service is restarted with a new copy of its data.
     reset: Option<String>,
+    /// A shell command that writes version `$VERSION` of a file of known bytes.
+    change: Option<String>,
+    /// Whether it always runs on the host of the service, because the service reads files in `{data}`.
+    #[serde(default)]
+    beside_service: bool,
     /// The signal that stops it. Default: TERM to all of its processes.
     stop_signal: Option<StopSignal>,
     /// The longest time until it is ready. Default: 10 s.
     start_timeout: Option<DurationText>,
-    /// Variables of the environment of the service, such as `DATABASE_URL`, with `{host}`, `{port}` and `{password}`.
+    /// Variables of the environment of the service, such as `DATABASE_URL`, with `{host}`, `{port}`, `{password}` and `{data}`, the
+    /// folder with its data.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["exports"]))]
     env: BTreeMap<String, String>,
@@ -224,6 +234,8 @@ pub(crate) fn of(source: &SourceFile, folder: &Path) -> Result<BackingDefinition
         credentials: written.credentials,
         ready,
         reset: written.reset,
+        change: written.change,
+        beside_service: written.beside_service,
         stop_signal: written.stop_signal,
         start_timeout: written.start_timeout.map_or(START_TIMEOUT, |timeout| timeout.0),
         env: written.env,

@@ -12,9 +12,10 @@ mod wire;
 use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::formula::Formula;
 use prony_load::grpc::Messages;
+use prony_load::known_files::KnownFile;
 use prony_load::{
-    Body, BodyRule, Capture, Encoding, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load,
-    Operation, Order, Parameter, Part, Protocol, Series, Source, Spacing, Step, Template, TransportChoice,
+    Body, BodyRule, Capture, Encoding, Expectation, FilePart, Header, HeaderRule, HeaderValue, Job, JsonRule, Load,
+    Operation, Order, Parameter, Part, Pick, Protocol, Series, Source, Spacing, Step, Template, TransportChoice,
     WarmUp, Workload,
 };
 use prony_records::{Event, Phase};
@@ -81,6 +82,7 @@ on_both_transports!(
     judged_replies,
     values_that_are_taken,
     replies_in_pieces,
+    files_of_known_bytes,
     rules_for_json,
     streams_of_events,
     streams_of_lines,
@@ -322,6 +324,68 @@ fn replies_in_pieces(transport: TransportChoice) {
     let mut job = toy::job(server.address, transport);
     job.workload = judged_workload();
     assert_allocates_nothing(job);
+}
+
+/// Random files, whole and in a coding: every reply is compared.
+fn files_of_known_bytes(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    let names = ["reset.css", "theme.css", "hero.webp"];
+    let server = Server::new(move |stream, _| {
+        let mut writer = stream.try_clone().expect("a second handle");
+        let mut reader = BufReader::new(stream);
+        while let Some(request) = read_request(&mut reader) {
+            let file = path_of(&request.line).trim_start_matches('/').to_owned();
+            let file = KnownFile::find(&file).expect("a file");
+            let body = file.content(3, 1);
+            let (coding, body) = match file.is_text {
+                true => ("Content-Encoding: gzip\r\n", gzipped(&body)),
+                false => ("", body),
+            };
+            let (kind, length) = (file.media_type, body.len());
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}Content-Length: {length}\r\n\r\n");
+            if writer.write_all(&[head.as_bytes(), &body].concat()).is_err() {
+                return;
+            }
+        }
+    });
+    let column = |name: &str, values: [&str; 3]| Parameter {
+        name: name.into(),
+        source: Source::Column {
+            values: values.map(str::to_owned).to_vec(),
+            pick: Pick::Each,
+        },
+    };
+    let mut operation = operation(
+        "file",
+        BodyRule::FilePart(FilePart {
+            seed: 3,
+            version: 1,
+            file: Template(vec![Part::Value(0)]),
+            from: None,
+            to: None,
+        }),
+    );
+    operation.request = get(Template(vec![Part::Literal("/".into()), Part::Value(0)]));
+    operation.expect.decode = true;
+    operation.expect.headers = vec![HeaderRule {
+        name: "content-type".into(),
+        value: HeaderValue::MediaTypeOf(Template(vec![Part::Value(1)])),
+    }];
+    let mut job = toy::job(server.address, transport);
+    job.workload = Workload {
+        name: "files".into(),
+        operations: vec![operation],
+        order: Order::Mix(vec![Step { operation: 0, weight: 1 }]),
+        parameters: vec![column("name", names), column("type", ["text/css", "text/css", "image/webp"])],
+    };
+    assert_allocates_nothing(job);
+}
+
+fn gzipped(body: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(body).expect("memory");
+    encoder.finish().expect("memory")
 }
 
 /// Rules for single values, including an ID that differs in each request: as JSON in pieces, and as one event in

@@ -14,6 +14,7 @@ pub mod escape;
 mod expect;
 pub mod formula;
 mod job;
+pub mod known_files;
 mod load_model;
 mod objective;
 mod partition;
@@ -29,7 +30,7 @@ pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, Encoding, ExactBody, Expectation,
-    ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
+    ExpectationError, FilePart, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
     LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, SchemaDocument, SchemaPart, Series, excerpt,
     validate_schema,
 };

@@ -26,10 +26,10 @@ pub struct ConcurrentSlot {
 impl TrialPlacement {
     /// The placement of a trial that has the testbed for itself. `service_cpus` limits the CPUs of the service.
     pub fn alone(testbed: &Testbed, contract: &Contract, service_cpus: Option<f64>) -> Self {
-        Self::of(testbed, !contract.backing_services().is_empty(), service_cpus)
+        Self::of(testbed, contract.has_busy_backing_services(), service_cpus)
     }
 
-    /// Like [`Self::alone`], for a contract with or without backing services.
+    /// Like [`Self::alone`], with CPUs for backing services or without.
     pub(crate) fn of(testbed: &Testbed, backing_service: bool, service_cpus: Option<f64>) -> Self {
         let demand = CpuDemand {
             backing_service,

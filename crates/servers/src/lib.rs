@@ -4,6 +4,7 @@
 //! the digest of its request ([`prony_config::contract::digest`]). Some paths reply differently for the cases of a check;
 //! `docs/CONTRACTS.md` lists them. Start at [`run`].
 
+pub mod files;
 mod reply;
 
 use reply::Reply;

@@ -37,7 +37,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("report", &["records", "statistics"]),
     ("telemetry", &["load", "protocols", "records"]),
-    ("servers", &["config"]),
+    ("servers", &["config", "load"]),
     (
         "cli",
         &[

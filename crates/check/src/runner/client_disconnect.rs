@@ -46,14 +46,7 @@ pub(crate) fn run_disconnect_case(
         let (new_clients, _) = disconnect_case.connect_and_disconnect(&mut |_| None);
         tally.merge(new_clients);
     }
-    let report = CaseReport {
-        name: case.name.clone(),
-        operations: case.operations.clone(),
-        exchanges: tally.sent,
-        failed: tally.failed,
-        failures: tally.failures,
-    };
-    (report, busy.is_some())
+    (tally.into_report(case), busy.is_some())
 }
 
 struct DisconnectCase<'a> {
@@ -233,6 +226,7 @@ mod tests {
             is_safe: true,
             within: None,
             until: None,
+            change: None,
         };
         let case = Case {
             name: "clients disconnect".to_owned(),
@@ -246,6 +240,7 @@ mod tests {
                 streams: 4,
                 within: Duration::ZERO,
             }),
+            r#trait: None,
         };
         let result = run_disconnect_case(&request, &case, cpu_time);
         // The service may notice the last disconnects only now.

@@ -5,7 +5,7 @@ mod restart;
 
 pub(super) use client_disconnect::{CpuTimeFn, run_disconnect_case};
 pub use restart::BackingControl;
-pub(super) use restart::run_restart_case;
+pub(super) use restart::{run_change_case, run_restart_case};
 
 use super::case_client::CaseClient;
 use super::report::CaseReport;
@@ -53,13 +53,7 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
             tally.forgive_refused_headers();
         }
         traits.merge(&tally.traits);
-        done.push(CaseReport {
-            name: case.name,
-            operations: case.operations,
-            exchanges: tally.sent,
-            failed: tally.failed,
-            failures: tally.failures,
-        });
+        done.push(tally.into_report(&case));
     }
     (done, traits.warnings())
 }

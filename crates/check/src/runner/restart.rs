@@ -9,7 +9,7 @@ use crate::case_client::CaseClient;
 use crate::judge::{failure, judge, missing_reply};
 use crate::report::{CaseReport, Failure};
 use crate::tally::Tally;
-use prony_config::contract::{Case, Exchange, Restart};
+use prony_config::contract::{Case, Exchange, FileChange, Restart};
 use prony_load::CapturedValues;
 use prony_protocols::client::{Client, ClientError, Reply};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,9 @@ pub trait BackingControl<E> {
 
     /// Starts it again at the same address, with its data, and waits until it is ready.
     fn start(&mut self, backing_service: &str) -> Result<(), E>;
+
+    /// Changes a file.
+    fn change(&mut self, change: &FileChange) -> Result<(), E>;
 }
 
 /// Runs such a case. The error reports a backing service that did not stop or start.
@@ -51,13 +54,18 @@ pub(crate) fn run_restart_case<E>(
         is_starting: AtomicBool::new(false),
     };
     let tally = restart_case.run(backing)?;
-    Ok(CaseReport {
-        name: case.name.clone(),
-        operations: case.operations.clone(),
-        exchanges: tally.sent,
-        failed: tally.failed,
-        failures: tally.failures,
-    })
+    Ok(tally.into_report(case))
+}
+
+/// Runs a case in which files change. The error reports a file that was not changed.
+pub(crate) fn run_change_case<E>(
+    request: &CheckRequest<'_>,
+    case: &Case,
+    backing: &mut dyn BackingControl<E>,
+) -> Result<CaseReport, E> {
+    let client = Client::new(request.target, request.protocol);
+    let tally = CaseClient::for_case(&client, case).run_with_changes(case, |change| backing.change(change))?;
+    Ok(tally.into_report(case))
 }
 
 struct RestartCase<'a> {

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use prony_load::DurationText;
 use prony_runner::calibration::toy::{Faults, serve};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Run the relay contract's backend
@@ -35,6 +36,30 @@ pub(crate) fn backend(args: &BackendArgs) -> anyhow::Result<Exit> {
         let _ = print(&address_said(&format!("http://{address}"), args.json));
     })
     .with_context(|| format!("the backend cannot listen on {address} → Choose another --host or --port."))?;
+    Ok(Exit::Fine)
+}
+
+/// Write the files of known bytes that services of the contract files serve
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilesArgs {
+    /// Folder to write to
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Number that decides the bytes
+    #[arg(long, value_name = "N")]
+    seed: u64,
+    /// Write only this version of the file that changes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    change: Option<u32>,
+}
+
+pub(crate) fn files(args: &FilesArgs) -> anyhow::Result<Exit> {
+    let written = match args.change {
+        None => prony_servers::files::write(&args.folder, args.seed),
+        Some(version) => prony_servers::files::change(&args.folder, args.seed, version),
+    };
+    let folder = args.folder.display();
+    written.with_context(|| format!("{folder} cannot be written → Choose another folder."))?;
     Ok(Exit::Fine)
 }
 

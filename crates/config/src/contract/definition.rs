@@ -36,6 +36,8 @@ pub struct Contract {
     /// The rows that have been read, by their name in the contract.
     pub(crate) tables: BTreeMap<String, RowTable>,
     pub(crate) schemas: SchemaFiles,
+    /// The seed of its files of known bytes.
+    pub(crate) files_seed: u64,
 }
 
 /// One kind of call.
@@ -72,6 +74,7 @@ impl Contract {
             beside: BackingSpec::default(),
             tables: BTreeMap::new(),
             schemas: SchemaFiles::default(),
+            files_seed: 0,
         })
     }
 

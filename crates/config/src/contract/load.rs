@@ -4,6 +4,7 @@ use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::backing::BackingSpec;
 use crate::contract::jwt;
+use crate::contract::known_files;
 use crate::contract::proto::Schema;
 use crate::contract::schema_files::{SchemaAccess, SchemaFiles};
 use crate::contract::source::RowTable;
@@ -97,8 +98,9 @@ impl Contract {
             schema,
             tokens: jwt::mint(&file, folder, &written.jwt)?,
             beside: BackingSpec::read(&file, folder, &written)?,
-            tables: BTreeMap::new(),
+            tables: known_files::tables(&file, &written, 0)?,
             schemas: SchemaFiles::default(),
+            files_seed: 0,
             file,
             written,
         })
@@ -122,7 +124,7 @@ impl Contract {
                 return at("a row has more or fewer values than there are columns");
             }
         }
-        self.tables = tables;
+        self.tables.extend(tables);
         self.try_out()?;
         Ok(self)
     }

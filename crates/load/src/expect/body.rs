@@ -1,5 +1,6 @@
 //! Rules for bodies.
 
+use super::file_part::CompiledFilePart;
 use super::generated::{self, CompiledList};
 use super::html::{self, CompiledTable};
 use super::json_schema::CompiledSchema;
@@ -28,6 +29,7 @@ pub(super) enum CompiledRule {
         low: u64,
         bodies: Vec<Bytes>,
     },
+    FilePart(CompiledFilePart),
     Series {
         series: Series,
         n: Template,
@@ -61,6 +63,7 @@ impl CompiledRule {
                 low: *low,
                 bodies: bodies.clone(),
             },
+            BodyRule::FilePart(part) => Self::FilePart(CompiledFilePart::new(part)),
             BodyRule::Series { series, n } => Self::Series {
                 series: *series,
                 n: n.clone(),
@@ -76,10 +79,10 @@ impl CompiledRule {
         })
     }
 
-    /// Judges a body by this rule. `place` is the rule's index in its expectation.
+    /// Judges a body by this rule. `place` is the rule's index in its expectation, `status` that of the reply.
     pub(super) fn judge(
         &self,
-        (place, body): (usize, &[u8]),
+        (place, status, body): (usize, u16, &[u8]),
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
@@ -128,6 +131,7 @@ impl CompiledRule {
                     )),
                 }
             }
+            Self::FilePart(part) => part.judge((status, body), memory, value),
             Self::Series { series, n } => {
                 memory.render(n, value);
                 series.judge(memory, body)

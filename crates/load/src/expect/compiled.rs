@@ -4,6 +4,7 @@ use super::body::{CompiledRule, ExactBody};
 use super::capture::{CapturedValues, CompiledTake};
 use super::decode::{self, DecodedSize};
 use super::events::{self, CompiledEvents};
+use super::file_part::CompiledFilePart;
 use super::header::CompiledValue;
 use super::json_rules::{self, CompiledJsonRules, JsonWalk};
 use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
@@ -104,6 +105,20 @@ impl CompiledExpectation {
             [CompiledRule::Exact(exact)] if !self.decode && self.json.is_none() && !self.takes_of_body() => {
                 Some(exact)
             }
+            _ => None,
+        }
+    }
+
+    /// Whether every reply can be judged under load, and not only a sample: comparing with known bytes is cheap.
+    #[inline]
+    pub fn judges_every_reply(&self) -> bool {
+        self.known_file().is_some()
+    }
+
+    /// The file of known bytes that is the only rule for the body.
+    fn known_file(&self) -> Option<&CompiledFilePart> {
+        match self.body.as_slice() {
+            [CompiledRule::FilePart(part)] if self.json.is_none() => Some(part),
             _ => None,
         }
     }
@@ -218,6 +233,22 @@ impl CompiledExpectation {
         if !self.decode {
             return self.judge_body(reply, reply.body, memory, &mut value);
         }
+        let coding = decode::coding(reply.headers);
+        let known = match self.known_file() {
+            Some(part) => Some(part.wanted(reply.status, memory, &mut value)?),
+            None => None,
+        };
+        if let Some((place, wanted)) = known
+            && (memory.encoded_files.contains(place, (coding, reply.body))
+                || (coding.is_empty() && reply.body == wanted))
+        {
+            memory.sizes.merge(&DecodedSize {
+                replies: 1,
+                encoded_bytes: reply.body.len() as u64,
+                decoded_bytes: wanted.len() as u64,
+            });
+            return self.capture(reply, wanted, memory);
+        }
         let mut decoded = std::mem::take(&mut memory.decoded);
         let result = decode::decode(reply.headers, reply.body, &mut decoded).and_then(|()| {
             memory.sizes.merge(&DecodedSize {
@@ -228,6 +259,9 @@ impl CompiledExpectation {
             self.judge_body(reply, &decoded, memory, &mut value)
         });
         memory.decoded = decoded;
+        if let (Some((place, _)), Ok(())) = (known, &result) {
+            memory.encoded_files.insert(place, (coding, reply.body));
+        }
         result
     }
 
@@ -251,11 +285,16 @@ impl CompiledExpectation {
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
         for (place, rule) in self.body.iter().enumerate() {
-            rule.judge((place, body), memory, value)?;
+            rule.judge((place, reply.status, body), memory, value)?;
         }
         if let Some(json) = &self.json {
             json.judge((reply.headers, body), memory, value)?;
         }
+        self.capture(reply, body, memory)
+    }
+
+    /// Captures values for later requests from a valid reply.
+    fn capture(&self, reply: &Reply<'_>, body: &[u8], memory: &mut Memory) -> Result<(), Mismatch> {
         memory.captured.clear();
         self.take
             .iter()

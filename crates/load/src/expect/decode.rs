@@ -26,6 +26,14 @@ impl DecodedSize {
     }
 }
 
+/// The coding that the headers name; empty without one.
+pub(super) fn coding<'a>(headers: &[(&[u8], &'a [u8])]) -> &'a [u8] {
+    headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"))
+        .map_or(&[], |(_, value)| value.trim_ascii())
+}
+
 /// Decodes a body into `out`, in the coding that the headers name; without one, the body is copied as it is. An empty
 /// body is valid in any coding: replies to HEAD and replies with 204 and 304 name the coding that a body would have.
 pub(super) fn decode(
@@ -37,10 +45,7 @@ pub(super) fn decode(
     if body.is_empty() {
         return Ok(());
     }
-    let coding = headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(b"content-encoding"))
-        .map_or(&b"identity"[..], |(_, value)| value.trim_ascii());
+    let coding = coding(headers);
     let result = match coding.to_ascii_lowercase().as_slice() {
         b"identity" | b"" => {
             out.extend_from_slice(body);

@@ -15,6 +15,7 @@ pub(super) enum CompiledValue {
         optional: bool,
     },
     MediaType(MediaType),
+    MediaTypeOf(Template),
     Equals(Template),
     Sha256(Template),
 }
@@ -29,6 +30,7 @@ impl CompiledValue {
                 regex: regular_expression(&format!("^(?:{pattern})$"))?,
             },
             HeaderValue::MediaType(text) => Self::MediaType(MediaType::new(text)),
+            HeaderValue::MediaTypeOf(template) => Self::MediaTypeOf(template.clone()),
             HeaderValue::Equals(template) => Self::Equals(template.clone()),
             HeaderValue::Sha256(template) => Self::Sha256(template.clone()),
         })
@@ -50,6 +52,11 @@ impl CompiledValue {
             Self::Absent => found.is_none(),
             Self::Matches { regex, optional, .. } => found.map_or(*optional, |found| regex.is_match(found)),
             Self::MediaType(media) => found.is_some_and(|found| media.accepts(found)),
+            Self::MediaTypeOf(template) => {
+                let wanted = std::str::from_utf8(memory.render(template, value)).unwrap_or_default();
+                let mut essences = wanted.split(" or ");
+                found.is_some_and(|found| essences.any(|essence| accepts(essence, false, found)))
+            }
             Self::Equals(template) => found == Some(memory.render(template, value)),
             Self::Sha256(template) => {
                 let digest = hex(&Sha256::digest(memory.render(template, value)).into());
@@ -82,6 +89,7 @@ impl CompiledValue {
                 format!("{none}{pattern}")
             }
             Self::MediaType(media) => media.description(),
+            Self::MediaTypeOf(_) => format!("{} (with or without charset=utf-8)", excerpt(filled)),
             Self::Equals(_) => excerpt(filled),
             Self::Sha256(_) => {
                 let digest = hex(&Sha256::digest(filled).into());
@@ -131,25 +139,30 @@ impl MediaType {
     }
 
     fn accepts(&self, value: &[u8]) -> bool {
-        let Ok(text) = std::str::from_utf8(value) else {
-            return false;
-        };
-        let mut parts = text.split(';').map(str::trim);
-        if !parts
-            .next()
-            .is_some_and(|essence| essence.eq_ignore_ascii_case(&self.essence))
-        {
-            return false;
-        }
-        let mut charset = false;
-        for parameter in parts.filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let value = value.trim().trim_matches('"');
-            if !name.trim().eq_ignore_ascii_case("charset") || !value.eq_ignore_ascii_case("utf-8") {
-                return false;
-            }
-            charset = true;
-        }
-        charset || !self.charset_demanded
+        accepts(&self.essence, self.charset_demanded, value)
     }
+}
+
+/// Whether a header's value is a media type.
+fn accepts(essence: &str, charset_demanded: bool, value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else {
+        return false;
+    };
+    let mut parts = text.split(';').map(str::trim);
+    if !parts
+        .next()
+        .is_some_and(|found| found.eq_ignore_ascii_case(essence))
+    {
+        return false;
+    }
+    let mut charset = false;
+    for parameter in parts.filter(|parameter| !parameter.is_empty()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = value.trim().trim_matches('"');
+        if !name.trim().eq_ignore_ascii_case("charset") || !value.eq_ignore_ascii_case("utf-8") {
+            return false;
+        }
+        charset = true;
+    }
+    charset || !charset_demanded
 }

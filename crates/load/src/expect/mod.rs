@@ -6,6 +6,7 @@ mod capture;
 mod compiled;
 mod decode;
 pub mod events;
+mod file_part;
 mod generated;
 mod header;
 mod html;
@@ -23,6 +24,7 @@ pub use body::ExactBody;
 pub use capture::{Capture, CapturedValues, Encoding, LONGEST_TAKEN, Origin};
 pub use compiled::CompiledExpectation;
 pub use decode::DecodedSize;
+pub use file_part::FilePart;
 pub use generated::List;
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
@@ -106,6 +108,8 @@ pub enum HeaderValue {
     /// A media type, `text/plain`. A charset parameter is optional and must be UTF-8 if present; where the media type
     /// is written with one, `text/html; charset=utf-8`, it is required.
     MediaType(String),
+    /// A media type that differs between requests, or several separated by ` or `; parameters as for `MediaType`.
+    MediaTypeOf(Template),
     /// Exactly this value.
     Equals(Template),
     /// The SHA-256 of these bytes in lower-case hexadecimal digits.
@@ -149,6 +153,8 @@ pub enum BodyRule {
         /// The bodies for the values from `low` on.
         bodies: Vec<Bytes>,
     },
+    /// A file of known bytes, or a slice of it.
+    FilePart(FilePart),
     /// Numbers joined by single spaces, computed for each reply.
     Series {
         /// The series.

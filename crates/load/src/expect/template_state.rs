@@ -2,6 +2,7 @@
 
 use super::DecodedSize;
 use super::capture::CaptureBuffer;
+use super::file_part::EncodedFiles;
 use super::json_rules::JsonWalk;
 
 /// How many pairs of an expected and a received body are remembered.
@@ -26,6 +27,7 @@ pub struct Memory {
     /// A decoded body.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: DecodedSize,
+    pub(super) encoded_files: EncodedFiles,
     /// The values captured for later requests of the sequence.
     pub(super) captured: CaptureBuffer,
 }

@@ -35,9 +35,11 @@ pub fn prepare<'c>(
     for requirement in contract.backing_services() {
         seed::make(bench, contract, requirement, seed, &placement)?;
     }
+    let contract = with_files(contract, seed)?;
     if contract.rows().is_empty() {
-        return Ok(Cow::Borrowed(contract));
+        return Ok(contract);
     }
+    let contract = &*contract;
     let mut backing_services = BackingProcesses::start(bench, contract, seed, &placement)?;
     let mut tables = BTreeMap::new();
     for rows in contract.rows() {
@@ -56,6 +58,17 @@ pub fn prepare<'c>(
     drop(backing_services);
     let contract_with_rows = contract.clone().give_rows(tables);
     contract_with_rows
+        .map(Cow::Owned)
+        .map_err(|error| Failure::infrastructure(TrialStage::Build, error.to_string()))
+}
+
+/// The contract with the bytes of the files that were written from this seed.
+fn with_files(contract: &Contract, seed: u64) -> Result<Cow<'_, Contract>, Failure> {
+    if !contract.has_files() {
+        return Ok(Cow::Borrowed(contract));
+    }
+    let given = contract.clone().give_files(recipe::number(seed));
+    given
         .map(Cow::Owned)
         .map_err(|error| Failure::infrastructure(TrialStage::Build, error.to_string()))
 }

@@ -10,7 +10,7 @@ use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_check::BackingControl;
 use prony_config::ReadinessCheck;
-use prony_config::contract::{Contract, UpperLimit};
+use prony_config::contract::{Contract, FileChange, UpperLimit};
 use prony_host::{HostError, Process};
 use prony_records::{BackingUsage, Resources, TrialStage};
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ pub struct BackingProcess {
     port: u16,
     /// `None` only while it is restarted.
     process: Option<Box<dyn Process>>,
+    /// The folder with its data on its host, if the service must know it.
+    data: String,
     /// Time that it took to start.
     took: Duration,
     /// Samples its connections during a load; `None` before the first load, or if it has no `watch` query.
@@ -73,7 +75,10 @@ impl BackingProcesses {
     pub fn exports(&self) -> BTreeMap<String, String> {
         let exports = |one: &BackingProcess| {
             let exports = one.recipe.definition.env.iter();
-            let filled = exports.map(|(name, value)| (name.clone(), one.recipe.address(value, one.port)));
+            let filled = exports.map(|(name, value)| {
+                let value = value.replace("{data}", &one.data);
+                (name.clone(), one.recipe.address(&value, one.port))
+            });
             filled.collect::<Vec<_>>()
         };
         self.all.iter().flat_map(exports).collect()
@@ -154,6 +159,11 @@ impl BackingControl<Failure> for BackingProcesses {
     fn start(&mut self, backing_service: &str) -> Result<(), Failure> {
         self.find(backing_service).map_or(Ok(()), BackingProcess::run)
     }
+
+    fn change(&mut self, change: &FileChange) -> Result<(), Failure> {
+        let one = self.find(&change.backing_service);
+        one.map_or(Ok(()), |one| one.change(change.version))
+    }
 }
 
 impl BackingProcess {
@@ -163,6 +173,7 @@ impl BackingProcess {
             took: Duration::ZERO,
             sampler: None,
             port: 0,
+            data: String::new(),
             recipe,
         };
         let mut last = one.recipe.failed("did not start");
@@ -188,6 +199,9 @@ impl BackingProcess {
         let started = self.recipe.member.host.start(&spec);
         self.process = Some(started.map_err(|error: HostError| Recipe::host_failed(&error))?);
         self.wait()?;
+        if self.recipe.definition.env.values().any(|value| value.contains("{data}")) {
+            self.data = self.data_folder()?;
+        }
         self.took = began.elapsed();
         Ok(())
     }
@@ -254,11 +268,45 @@ impl BackingProcess {
         })
     }
 
+    /// The folder with its data, which is named after its process.
+    fn data_folder(&self) -> Result<String, Failure> {
+        let log = format!("data-{}", self.recipe.name);
+        let spec = self
+            .recipe
+            .script((&log, "echo \"$(mine)/data\""), Vec::new(), BTreeMap::new());
+        let folder = recipe::output(&self.recipe, &spec, REMOVAL)?;
+        let folder = folder.ok().and_then(|mut lines| lines.pop());
+        folder.ok_or_else(|| self.recipe.failed("does not say where its data is"))
+    }
+
+    /// Writes another version of its file.
+    fn change(&self, version: u32) -> Result<(), Failure> {
+        let Some(change) = &self.recipe.definition.change else {
+            return Err(self.recipe.failed("has no file that changes"));
+        };
+        let version = ("VERSION".to_owned(), version.to_string());
+        let done = self.command_with("change", change, BTreeMap::from([version]))?;
+        done.map_err(|log| {
+            let reason = format!("cannot change its file: {}", log.join(" | "));
+            self.recipe.failed(&reason)
+        })
+    }
+
     /// Runs a command of its definition on its host; the inner error is its output.
     fn command(&self, what: &str, command: &str) -> Result<Result<(), Vec<String>>, Failure> {
-        let environment = BTreeMap::from([
+        self.command_with(what, command, BTreeMap::new())
+    }
+
+    fn command_with(
+        &self,
+        what: &str,
+        command: &str,
+        mut environment: BTreeMap<String, String>,
+    ) -> Result<Result<(), Vec<String>>, Failure> {
+        environment.extend([
             ("HOST".to_owned(), self.recipe.placement.address.clone()),
             ("PORT".to_owned(), self.port.to_string()),
+            ("SEED".to_owned(), self.recipe.number.to_string()),
         ]);
         let text = self.recipe.filled(command, self.port);
         let log = format!("{what}-{}", self.recipe.name);

@@ -83,7 +83,11 @@ impl Recipe {
         let definition = bench.catalogue.backing_services.get(requirement.uses()).cloned();
         let definition = definition
             .ok_or_else(|| failed(format!("there is no backing service `{}`", requirement.uses())))?;
-        let member = bench.testbed.backing_service().clone();
+        let member = match definition.beside_service {
+            true => bench.testbed.service().clone(),
+            false => bench.testbed.backing_service().clone(),
+        };
+        let placement = placement(trial_placement, definition.beside_service);
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
             Some(reached) => reached.remote().hello().cache.join("backing-services"),
@@ -101,17 +105,13 @@ impl Recipe {
             name: requirement.name().to_owned(),
             definition,
             settings,
-            number: seed & ((1 << SEED_BITS) - 1),
+            number: number(seed),
             files: files
                 .map(|file| file.strip_prefix(&contract.folder).unwrap_or(file).to_owned())
                 .collect(),
             contract: contract.folder.clone(),
             trial_placement: trial_placement.clone(),
-            placement: trial_placement
-                .placement
-                .backing_service
-                .clone()
-                .unwrap_or_default(),
+            placement,
             key: None,
             token: token(),
             password: password(),
@@ -142,6 +142,9 @@ impl Recipe {
         };
         let mut digest = Sha256::new();
         digest.update(seed);
+        if seed.contains("{prony}") {
+            digest.update(env!("CARGO_PKG_VERSION"));
+        }
         for variable in &self.tools.environment {
             digest.update(format!("{variable:?}"));
         }
@@ -372,12 +375,35 @@ fn probe_once(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<Inst
     found.or_insert_with(|| probe(toolchain, &cache)).clone()
 }
 
-/// Runs a script to its end. Returns its exit status and the last lines of its log; `None` if the run was cancelled.
+/// The number that seed files receive for the seed of a run.
+pub(super) const fn number(seed: u64) -> u64 {
+    seed & ((1 << SEED_BITS) - 1)
+}
+
+/// The host and the CPUs of a backing service. One that only writes files for the service has no CPUs of its own.
+fn placement(trial_placement: &TrialPlacement, beside_service: bool) -> RolePlacement {
+    let placement = &trial_placement.placement;
+    if beside_service {
+        return placement.service.clone();
+    }
+    placement.backing_service.clone().unwrap_or_default()
+}
+
+/// Runs a script to its end. The error is the last lines of its log.
 pub(super) fn run(
     recipe: &Recipe,
     spec: &ProcessSpec,
     within: Duration,
 ) -> Result<Result<(), Vec<String>>, Failure> {
+    Ok(output(recipe, spec, within)?.map(drop))
+}
+
+/// Runs a script to its end. Returns the last lines of its log, as the error if it failed.
+pub(super) fn output(
+    recipe: &Recipe,
+    spec: &ProcessSpec,
+    within: Duration,
+) -> Result<Result<Vec<String>, Vec<String>>, Failure> {
     let started = recipe.member.host.start(spec);
     let mut process = started.map_err(|error| Recipe::host_failed(&error))?;
     let ended = until_ended(&mut *process, within, || recipe.cancel.is_now());
@@ -386,8 +412,9 @@ pub(super) fn run(
     }
     // Ends processes that it left running.
     let _ = process.stop();
+    let log = process.log_tail(30);
     Ok(match ended {
-        ScriptExit::Itself(ending) if ending.code == Some(0) => Ok(()),
-        _ => Err(process.log_tail(30)),
+        ScriptExit::Itself(ending) if ending.code == Some(0) => Ok(log),
+        _ => Err(log),
     })
 }

@@ -58,7 +58,7 @@ fn spec(recipe: &Recipe, key: &str) -> Result<ProcessSpec, Failure> {
         ),
         (
             "SEEDING".to_owned(),
-            recipe.definition.seed.clone().unwrap_or_default(),
+            recipe.filled(recipe.definition.seed.as_deref().unwrap_or_default(), 0),
         ),
     ]);
     let files = recipe.files().iter();

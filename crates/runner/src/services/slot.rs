@@ -76,7 +76,7 @@ impl<'a> ServiceSlot<'a> {
         let contract = trials
             .iter()
             .find_map(|one| Some(one.parts.as_ref().ok()?.contract));
-        let needs_backing = contract.is_some_and(|contract| !contract.backing_services().is_empty());
+        let needs_backing = contract.is_some_and(Contract::has_busy_backing_services);
         Self {
             placement: placement(run, start.placement, (number, needs_backing)),
             trials,

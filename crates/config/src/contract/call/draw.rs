@@ -117,9 +117,9 @@ impl Call<'_> {
     /// The columns of rows that the call uses: the name of the rows, the column, and both as a placeholder. Once rows have been
     /// read, their columns must exist.
     fn row_columns(&self) -> Result<BTreeSet<(String, String, String)>, ConfigError> {
-        let rows = self.contract.rows();
+        let tables = self.contract.table_names();
         let mut found = BTreeSet::new();
-        if rows.is_empty() {
+        if tables.is_empty() {
             return Ok(found);
         }
         let mut names = self.mentioned();
@@ -136,7 +136,7 @@ impl Call<'_> {
             let Some((name, column)) = full.split_once('.') else {
                 continue;
             };
-            if !rows.iter().any(|rows| rows.name() == name) {
+            if !tables.contains(&name) {
                 continue;
             }
             if let Some(table) = self.tables().get(name)
@@ -306,9 +306,16 @@ fn numbers<'a, const N: usize>(
 
 /// Calls `each` with every text of an expectation that may have placeholders.
 fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
-    let texts = [&expect.text];
+    let part = expect.file_part.as_ref().map(Spanned::get_ref);
+    let texts = [expect.text.as_ref(), part.map(|part| &part.file)];
     for text in texts.into_iter().flatten() {
         each(text.get_ref(), text.span());
+    }
+    if let Some(part) = part {
+        numbers([part.from.as_ref(), part.to.as_ref()], each);
+    }
+    if let Some(media_type) = &expect.content_type {
+        each(media_type, 0..media_type.len());
     }
     for header in expect.headers.values() {
         if let HeaderExpectToml::Text(text) = header.get_ref() {

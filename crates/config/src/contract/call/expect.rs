@@ -40,6 +40,7 @@ impl ExpectToml {
             || self.matches.is_some()
             || self.contains.is_some()
             || self.builtin.is_some()
+            || self.file_part.is_some()
             || self.events.is_some()
     }
 
@@ -176,7 +177,7 @@ impl Call<'_> {
             Some("any") => {}
             Some(media_type) => rules.push(HeaderRule {
                 name: "Content-Type".into(),
-                value: HeaderValue::MediaType(media_type.to_owned()),
+                value: self.media_type(media_type, filling)?,
             }),
             None if is_json => rules.push(HeaderRule {
                 name: "Content-Type".into(),
@@ -215,6 +216,18 @@ impl Call<'_> {
         Ok(rules)
     }
 
+    fn media_type(
+        &self,
+        written: &str,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<HeaderValue, ConfigError> {
+        if !written.contains('{') && !written.contains(" or ") {
+            return Ok(HeaderValue::MediaType(written.to_owned()));
+        }
+        let text = Spanned::new(self.expect().span(), written.to_owned());
+        Ok(HeaderValue::MediaTypeOf(filling.fill(&text, Context::Text)?))
+    }
+
     fn body_rules(
         &self,
         expect: &ExpectToml,
@@ -226,6 +239,9 @@ impl Call<'_> {
         }
         if let Some(file) = &expect.file {
             rules.push(BodyRule::Exact(self.file_text(file, filling)?));
+        }
+        if let Some(part) = &expect.file_part {
+            rules.push(self.contract.file_part(part, filling)?);
         }
         if let Some(json) = &expect.json {
             rules.push(if is_upload(json) {

@@ -3,7 +3,7 @@
 use crate::ConfigError;
 use crate::contract::Contract;
 use crate::contract::call::Call;
-use crate::contract::toml::{CaseToml, Deliver, RestartToml};
+use crate::contract::toml::{CaseToml, Deliver, FileChangeToml, RestartToml};
 use crate::format::Spanned;
 use crate::format::suggestion::suggest;
 use prony_load::DurationText;
@@ -129,6 +129,36 @@ impl Contract {
                 .within
                 .as_ref()
                 .map_or(DEFAULT_WITHIN, |time| time.0),
+        }))
+    }
+}
+
+/// A file of known bytes that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The backing service that writes it, by its name in the contract.
+    pub backing_service: String,
+    /// The version that is written.
+    pub version: u32,
+}
+
+impl Call<'_> {
+    /// Reads the key `change` of a call.
+    pub(super) fn file_change(&self) -> Result<Option<FileChange>, ConfigError> {
+        let Some(change) = &self.written.change else {
+            return Ok(None);
+        };
+        let FileChangeToml { service, version } = change.get_ref();
+        let contract = self.contract();
+        let all = &contract.written.backing_service;
+        if !all.contains_key(service.get_ref()) {
+            let help = suggest(all.keys().map(String::as_str), service.get_ref());
+            let message = format!("there is no backing service `{}`", service.get_ref());
+            return Err(contract.file.invalid_with(service.span(), message, help));
+        }
+        Ok(Some(FileChange {
+            backing_service: service.get_ref().clone(),
+            version: *version,
         }))
     }
 }

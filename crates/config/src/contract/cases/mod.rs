@@ -5,7 +5,7 @@ mod disruptions;
 mod single;
 
 pub use common::is_common_case;
-pub use disruptions::{ClientDisconnect, Restart};
+pub use disruptions::{ClientDisconnect, FileChange, Restart};
 pub use single::SingleCall;
 
 use crate::ConfigError;
@@ -40,6 +40,8 @@ pub struct Case {
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
     pub leave: Option<ClientDisconnect>,
+    /// The property that the case tries; it is never a failure.
+    pub r#trait: Option<String>,
 }
 
 /// How the requests of a case are delivered to the service.
@@ -83,9 +85,22 @@ pub struct Exchange {
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, at most for this time.
     pub until: Option<Duration>,
+    /// A file that changes just before the request.
+    pub change: Option<FileChange>,
 }
 
 impl Case {
+    /// Whether it disturbs other cases: a backing service restarts, clients disconnect, or a file changes. Such a case runs after all
+    /// others.
+    pub fn is_disruptive(&self) -> bool {
+        self.restart.is_some() || self.leave.is_some() || self.file_change().is_some()
+    }
+
+    /// The first change of a file.
+    pub fn file_change(&self) -> Option<&FileChange> {
+        self.exchanges.iter().find_map(|exchange| exchange.change.as_ref())
+    }
+
     /// Whether none of its requests changes data.
     pub fn is_safe(&self) -> bool {
         self.exchanges.iter().all(|exchange| exchange.is_safe)
@@ -304,6 +319,7 @@ impl Contract {
             assign_slots(&mut exchange.expect, &slots);
         }
         let restart = self.restart(case)?;
+        let has_change = exchanges.iter().any(|exchange| exchange.change.is_some());
         let own = calls.iter().filter(|(_, own)| own.is_some());
         let operations = operations(own.map(|(call, _)| call));
         let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
@@ -316,10 +332,11 @@ impl Contract {
             operations,
             exchanges,
             delivery,
-            alone: written.serial || restart.is_some() || leave.is_some(),
+            alone: written.serial || restart.is_some() || leave.is_some() || has_change,
             thorough: written.slow,
             restart,
             leave,
+            r#trait: written.r#trait.clone(),
         }))
     }
 
@@ -440,6 +457,7 @@ impl Call<'_> {
             expect,
             within: within.map(|time| time.0),
             until: self.written.retry_for.map(|time| time.0),
+            change: self.file_change()?,
         })
     }
 }

@@ -84,6 +84,7 @@ impl Contract {
             script: Vec::new(),
             within: None,
             until: None,
+            change: None,
         };
         Ok(SingleCall { exchange, expected })
     }

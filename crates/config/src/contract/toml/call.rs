@@ -166,6 +166,20 @@ pub(crate) struct CallToml {
     /// Repeat the request until the expectation holds, at most for this time.
     #[schemars(extend("x-aliases" = ["until"]))]
     pub(crate) retry_for: Option<DurationText>,
+    /// Change a file of known bytes before the request. Only in cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<Spanned<FileChangeToml>>,
+}
+
+/// A change of a file of known bytes.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileChangeToml {
+    /// The backing service that writes the file, by its name in this contract.
+    pub(crate) service: Spanned<String>,
+    /// The version that is written.
+    #[schemars(range(min = 1))]
+    pub(crate) version: u32,
 }
 
 impl From<&OperationToml> for CallToml {
@@ -188,6 +202,7 @@ impl From<&OperationToml> for CallToml {
             capture: Some(operation.capture.clone()),
             script: None,
             retry_for: None,
+            change: None,
         }
     }
 }

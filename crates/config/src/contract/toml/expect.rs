@@ -16,7 +16,7 @@ pub(crate) struct ExpectToml {
     /// The status of a gRPC call, such as `NOT_FOUND`. Default: `OK`.
     #[schemars(extend("x-aliases" = ["grpc"]))]
     pub(crate) grpc_status: Option<Spanned<String>>,
-    /// The media type of the reply. `json` implies JSON; `"any"` accepts every type.
+    /// The media type of the reply. `json` implies JSON; `"any"` accepts every type. Several are separated by ` or `.
     #[schemars(extend("x-aliases" = ["type"]))]
     pub(crate) content_type: Option<String>,
     /// Headers of the reply: an exact text, `{ matches = "REGEX" }`, true (present) or false (absent).
@@ -59,6 +59,24 @@ pub(crate) struct ExpectToml {
     pub(crate) within: Option<DurationText>,
     /// Expectations that only prony's own contracts use.
     pub(crate) builtin: Option<BuiltinToml>,
+    /// The body equals a file of known bytes, or a slice of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file_part: Option<Spanned<FilePartToml>>,
+}
+
+/// A file of known bytes, or a slice of it.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilePartToml {
+    /// The name of the file.
+    pub(crate) file: Spanned<String>,
+    /// The position of the first byte. Default: 0.
+    pub(crate) from: Option<Spanned<TextOrNumber>>,
+    /// The position of the last byte. Default: the last byte of the file.
+    pub(crate) to: Option<Spanned<TextOrNumber>>,
+    /// The version of the file, after `change`. Default: 1.
+    #[schemars(range(min = 1))]
+    pub(crate) version: Option<u32>,
 }
 
 /// A status code, or `"2xx"` for 200 to 299.

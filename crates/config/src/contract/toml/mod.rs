@@ -6,10 +6,12 @@ mod expect;
 mod script;
 mod values;
 
-pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml};
+pub(crate) use call::{
+    CallToml, CaptureToml, FileChangeToml, GeneratedBodyToml, MessagesToml, OperationToml,
+};
 pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
-    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status,
+    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, FilePartToml, HtmlTableToml, ListToml, Status,
     TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
@@ -78,6 +80,19 @@ pub(crate) struct ContractToml {
     /// The requests of a load. The first workload is the default.
     #[serde(default)]
     pub(crate) workload: BTreeMap<String, Spanned<WorkloadToml>>,
+    /// Files of known bytes in `FILES_DIR`. `{NAME.name}` is the name of a random one; further columns: `bytes`, `type`, `modified`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) files: BTreeMap<String, Spanned<FilesToml>>,
+}
+
+/// Files of known bytes: all of them, or some.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilesToml {
+    /// Only text, which has compressed siblings (true), or only other files (false).
+    pub(crate) text: Option<bool>,
+    /// Only files of at least this length.
+    pub(crate) min_bytes: Option<u64>,
 }
 
 /// A JSON Web Token: `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`.

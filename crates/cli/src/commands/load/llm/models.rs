@@ -33,6 +33,7 @@ pub(super) fn only_one(
             is_safe: true,
             within: None,
             until: None,
+            change: None,
         },
         expected: false,
     };

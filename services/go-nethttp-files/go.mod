@@ -1,0 +1,3 @@
+module go-nethttp-files
+
+go 1.25
