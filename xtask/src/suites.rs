@@ -48,6 +48,7 @@ const STUDIES: &[Study] = &[
     in_parallel("events", &["go-nethttp", "java-spring"]),
     in_parallel("catalog", &["go-nethttp", "java-spring"]),
     in_parallel("upload", &["go-nethttp", "python-fastapi"]),
+    alone("start", &["go-nethttp", "java-netty/current", "python-flask"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",

@@ -181,7 +181,11 @@ impl Process for FakeProcess {
     }
 
     fn used_files(&mut self) -> Vec<PathBuf> {
-        self.page_cache.files.iter().map(|file| file.path.clone()).collect()
+        self.page_cache
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect()
     }
 
     /// # Panics

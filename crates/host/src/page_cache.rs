@@ -150,7 +150,10 @@ pub(crate) fn used_files(pids: &[i32]) -> Vec<PathBuf> {
     let mut files = BTreeSet::new();
     for pid in pids {
         files.extend(mapped_by(&pid.to_string()));
-        let opened = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let opened = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
         files.extend(opened.filter_map(|entry| fs::read_link(entry.path()).ok()));
     }
     files
@@ -240,6 +243,9 @@ mod tests {
         let _open = File::open(&path).expect("opened");
         let used = used_files(&[std::process::id() as i32]);
         assert!(used.contains(&path), "{used:?}");
-        assert!(used.contains(&std::env::current_exe().expect("known")), "{used:?}");
+        assert!(
+            used.contains(&std::env::current_exe().expect("known")),
+            "{used:?}"
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use super::fault::Fault;
 use crate::{
-    AttachSpec, Cpus, ExitReport, MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec, Topology, Usage,
+    AttachSpec, Cpus, ExitReport, MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec, Topology,
+    Usage,
 };
 use prony_records::{Environment, Footprint, Warning};
 use serde::{Deserialize, Serialize};

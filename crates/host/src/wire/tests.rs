@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     AttachSpec, AttachTarget, Cpus, ExitReport, InheritedVariables, Isolation, KillReason, Limits,
-    MachineUsage, ProcessSpec, Stdio, Topology, PageCacheReport, PageCacheRequest,
+    MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec, Stdio, Topology,
 };
 use prony_records::Footprint;
 use proptest::prelude::*;

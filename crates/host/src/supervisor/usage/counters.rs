@@ -121,7 +121,10 @@ impl Probe {
         let held = self.held();
         let of_files = match self.counting() {
             Some(group) => group.memory().map(|memory| memory.cached),
-            None => held.rss.zip(held.anon).map(|(resident, anon)| resident.saturating_sub(anon)),
+            None => held
+                .rss
+                .zip(held.anon)
+                .map(|(resident, anon)| resident.saturating_sub(anon)),
         };
         Footprint {
             // Exact, unlike that of samples, which do not make the kernel account for this tick.
