@@ -327,6 +327,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_records::{Footprint, StartUp, SteadyRate};
 
     #[test]
     fn keys_are_the_names_that_serde_writes() {
@@ -337,5 +338,39 @@ mod tests {
         let all = serde_json::to_value(Metrics::default()).expect("plain data");
         let keys = all.as_object().expect("an object").len();
         assert_eq!(keys, Metric::ALL.len());
+    }
+
+    #[test]
+    fn a_start_without_a_load_has_no_rate_and_no_cost_of_a_request() {
+        let used = Footprint {
+            cpu_ns: Some(5),
+            memory_bytes: Some(7),
+            ..Footprint::default()
+        };
+        let start_up = StartUp {
+            first_valid_ms: Some(12.0),
+            first_reply: Some(used),
+            steady_rate: Some(SteadyRate {
+                after_s: None,
+                limit_s: 20.0,
+            }),
+            ..StartUp::default()
+        };
+        let measured = Measurement {
+            start_up,
+            ..Measurement::default()
+        };
+        let known: Vec<(&str, f64)> = Metric::ALL
+            .iter()
+            .filter_map(|metric| Some((metric.key(), metric.of(&measured)?)))
+            .collect();
+        let expected = [
+            ("memory_bytes_first_reply", 7.0),
+            ("start_ms", 12.0),
+            ("start_cpu_ns", 5.0),
+            // The load ended before it.
+            ("steady_rate_s", f64::INFINITY),
+        ];
+        assert_eq!(known, expected);
     }
 }

@@ -198,6 +198,8 @@ impl Column {
         };
         match shown {
             None => "not known".to_owned(),
+            // The load ended before it.
+            Some(shown) if metric == Metric::SteadyRateS => shown.replace("no bound", "> load"),
             Some(shown) if row.summary.is_lower_bound(metric) => format!("≥ {shown}"),
             Some(shown) => shown,
         }

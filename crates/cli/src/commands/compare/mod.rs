@@ -23,6 +23,7 @@ use headline::HeadlineVerdict;
 use input::CompareSide;
 use measure::{CompareArgs, CompareMode};
 use outcome::CompareOutcome;
+use prony_config::RankBy;
 use prony_runner::ServiceSelector;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
