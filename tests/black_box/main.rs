@@ -56,6 +56,7 @@ mod shopfront;
 mod skip;
 mod skips;
 mod ssh_hosts;
+mod starts;
 mod suites;
 mod testbed;
 mod testbed_clocks;

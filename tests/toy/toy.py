@@ -39,6 +39,22 @@ def delay():
 DELAY = delay()
 
 
+def prepare():
+    """What this service does before it listens, and keeps."""
+    if MODE == "late":
+        time.sleep(1.5)
+    elif MODE == "large":
+        return bytearray(b"x") * (64 << 20)
+    elif MODE == "reading":
+        file = open("data.bin", "rb")
+        file.read()
+        return file
+    return None
+
+
+KEPT = prepare()
+
+
 def stumbles():
     """Whether this is the first start."""
     if os.path.exists(kept("stumbled")):

@@ -34,8 +34,11 @@ export const METRIC: Record<Metric, MetricInfo> = readTable();
 export const metricName = (metric: Metric): string =>
   metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title.replace(/^[A-Z]/, (first) => first.toLowerCase())}` : (METRIC[metric]?.title ?? metric);
 
-/** Converts a value to base units: only start-up is stored in ms. */
-export const toBaseUnit = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);
+/** The stored units of times that are not in ns. */
+const IN_NS: Partial<Record<Metric, number>> = { start_ms: 1e6, steady_rate_s: 1e9 };
+
+/** Converts a value to base units. */
+export const toBaseUnit = (metric: Metric, value: number): number => value * (IN_NS[metric] ?? 1);
 
 /** An estimate of a metric, with its interval. */
 export const estimateWithUnit = (metric: Metric, { point, low, high }: Estimate, unit: Unit): string =>

@@ -53,6 +53,7 @@ const STUDIES: &[Study] = &[
         "files-precompressed",
         &["caddy-files/precompressed", "node-fastify-files/precompressed"],
     ),
+    alone("start", &["go-nethttp", "java-netty/current", "python-flask"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",

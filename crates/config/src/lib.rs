@@ -33,6 +33,7 @@ pub use service::{
     SourceFiles, UsageSource, WorkerKind, Workers,
 };
 pub use suite::{
-    Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice,
+    Design, Factor, GroupSpans, LimitSpans, Limits, Network, RankBy, StartKind, StartPlan, Starts, Suite,
+    SuiteGroup, WarmUpChoice,
 };
 pub use toolchain::{Requirement, System, Toolchain, Version};

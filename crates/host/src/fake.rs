@@ -1,11 +1,12 @@
 //! A host without a machine, for tests of the crates above: its processes return preset values.
 
 use crate::{
-    AttachSpec, Cpus, ExitReport, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
-    topology::Core,
+    AttachSpec, Cpus, ExitReport, Host, HostError, MachineUsage, PageCacheReport, PageCacheRequest, Process,
+    ProcessSpec, Topology, Usage, topology::Core,
 };
-use prony_records::{Environment, Warning};
+use prony_records::{Environment, Footprint, Warning};
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,10 @@ pub struct FakeProcess {
     pub stops: ExitReport,
     /// What it uses in a window.
     pub usage: Usage,
+    /// What it has used when it is asked.
+    pub footprint: Footprint,
+    /// What is in the page cache of the files of its host.
+    pub page_cache: PageCacheReport,
     /// The lines of its log.
     pub log: Vec<String>,
     /// Requested settings that are not in force.
@@ -132,6 +137,11 @@ impl Host for FakeHost {
         None
     }
 
+    fn page_cache(&self, _: &PageCacheRequest) -> Result<PageCacheReport, HostError> {
+        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(behaviour.page_cache.clone())
+    }
+
     fn pin_self(&self, _: &Cpus) -> Result<(), HostError> {
         Ok(())
     }
@@ -164,6 +174,18 @@ impl Process for FakeProcess {
 
     fn memory_bytes(&mut self) -> Option<u64> {
         self.usage.resources.memory_bytes_mean
+    }
+
+    fn footprint(&mut self) -> Footprint {
+        self.footprint
+    }
+
+    fn used_files(&mut self) -> Vec<PathBuf> {
+        self.page_cache
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect()
     }
 
     /// # Panics

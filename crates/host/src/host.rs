@@ -1,8 +1,12 @@
 //! A [`Host`], and the [`Process`]es on it.
 
-use crate::{AttachSpec, Cpus, ExitReport, HostError, MachineUsage, ProcessSpec, Topology, Usage};
-use prony_records::{Environment, Warning};
+use crate::{
+    AttachSpec, Cpus, ExitReport, HostError, MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec,
+    Topology, Usage,
+};
+use prony_records::{Environment, Footprint, Warning};
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A place where processes run.
@@ -29,6 +33,9 @@ pub trait Host: Send + Sync {
 
     /// Memory that new processes can use without swapping out others, bytes; `None` if unknown.
     fn memory_available_bytes(&self) -> Option<u64>;
+
+    /// Counts the pages of files in the page cache, and removes them from it before if that is requested.
+    fn page_cache(&self, request: &PageCacheRequest) -> Result<PageCacheReport, HostError>;
 
     /// Keeps the calling process off the CPUs of a service.
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError>;
@@ -63,6 +70,12 @@ pub trait Process: Send {
 
     /// Memory that it and everything below it uses now, bytes.
     fn memory_bytes(&mut self) -> Option<u64>;
+
+    /// CPU time and memory that it and everything below it has used until now.
+    fn footprint(&mut self) -> Footprint;
+
+    /// The regular files that it and everything below it has open or mapped now; none for a container, whose files are its own.
+    fn used_files(&mut self) -> Vec<PathBuf>;
 
     /// Freezes it and everything below it: memory and connections stay, but it gets no CPU time.
     fn rest(&mut self) -> Result<(), HostError>;
@@ -125,6 +138,14 @@ impl Process for UnmonitoredProcess {
 
     fn memory_bytes(&mut self) -> Option<u64> {
         None
+    }
+
+    fn footprint(&mut self) -> Footprint {
+        Footprint::default()
+    }
+
+    fn used_files(&mut self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     fn rest(&mut self) -> Result<(), HostError> {

@@ -21,6 +21,7 @@ mod inherited;
 mod listening;
 mod local;
 mod neighbours;
+mod page_cache;
 mod placement;
 mod process;
 mod remote;
@@ -51,6 +52,7 @@ pub use inherited::InheritedVariables;
 pub use listening::listening_ports;
 pub use local::Local;
 pub use neighbours::{Neighbours, OtherUsage};
+pub use page_cache::{CachedFile, PageCacheReport, PageCacheRequest};
 pub use placement::{Placement, RolePlacement};
 pub use process::{
     AttachSpec, AttachTarget, ExitReport, Isolation, KillReason, Limits, MachineUsage, Network, ProcessSpec,

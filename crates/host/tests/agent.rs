@@ -3,7 +3,9 @@
 use crate::common::{TIME, Toy, connected, marked, pipe, until, until_within};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use prony_host::{Connect, Cpus, Host as _, HostError, Pipe, Progress, Remote, Stdio, Transport as _};
+use prony_host::{
+    Connect, Cpus, Host as _, HostError, PageCacheRequest, Pipe, Progress, Remote, Stdio, Transport as _,
+};
 use std::cell::RefCell;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -231,6 +233,18 @@ fn much_goes_through_a_process_and_a_slow_reader_holds_up_nobody_else() {
     // The output is not read yet, but the connection is not blocked for others.
     remote.clock_sample().expect("it answers");
     assert!(process.memory_bytes().is_some());
+    assert!(process.footprint().anonymous_bytes.is_some());
+    let files = process.used_files();
+    assert!(!files.is_empty(), "it has at least its own program mapped");
+    let request = PageCacheRequest {
+        files,
+        ..PageCacheRequest::default()
+    };
+    let cached = remote.page_cache(&request).expect("read");
+    assert!(
+        cached.files.iter().any(|file| file.resident_bytes > 0),
+        "{cached:?}"
+    );
     assert!(!writer.is_finished(), "eight MiB exceed all buffers");
     let mut text = Vec::new();
     output.read_to_end(&mut text).expect("to the end");

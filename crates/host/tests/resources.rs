@@ -128,6 +128,22 @@ fn memory_under_a_limit_is_counted() {
 }
 
 #[test]
+fn a_footprint_is_what_a_process_has_used_until_now() {
+    for toy in [Toy::new(), Toy::without_groups()] {
+        let mut process = toy.start(&["hold", "40"]);
+        resources_while_holding(process.as_mut());
+        let used = process.footprint();
+        within("anonymous memory", used.anonymous_bytes, 40 * MIB, 0.05);
+        assert!(used.memory_bytes >= used.anonymous_bytes, "{used:?}");
+        assert!(used.cpu_ns.is_some_and(|ns| ns > 0), "{used:?}");
+        assert!(used.file_bytes.is_some(), "{used:?}");
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_prony-host-toy"));
+        let files = process.used_files();
+        assert!(files.iter().any(|file| file == program), "{files:?}");
+    }
+}
+
+#[test]
 fn needing_more_memory_than_allowed_is_named() {
     let toy = Toy::new();
     let Some(mut process) = within_limits(&toy, &["hold", "100"]) else {

@@ -42,12 +42,12 @@ pub use recording::{
     Outcomes, Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording,
     StreamRate, Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
-pub use resources::{ResourceSample, Resources, StartUp};
+pub use resources::{Footprint, ResourceSample, Resources, StartUp, SteadyRate};
 pub use run_name::{RunNameError, check_run_name};
 pub use trial::{
     AfterLoad, CaseFailure, CheckMatrix, Classification, Exclusion, Fault, Measurement, RunRecord,
-    SAVED_LOADS, ServiceCheck, ServiceId, ServiceInfo, SharedStart, Steadiness, TrialRecord, TrialStage,
-    that_count,
+    SAVED_LOADS, ServiceCheck, ServiceId, ServiceInfo, SharedStart, StartFiles, Steadiness, TrialRecord,
+    TrialStage, that_count,
 };
 pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, plural, verdict};

@@ -159,6 +159,28 @@ pub struct ResourceSample {
     pub threads: Option<u64>,
 }
 
+/// CPU time and memory that a process tree has used at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Footprint {
+    /// CPU time since its start, ns.
+    pub cpu_ns: Option<u64>,
+    /// Memory without the page cache, bytes; without a control group the resident set, which includes pages of files.
+    pub memory_bytes: Option<u64>,
+    /// Anonymous memory, bytes.
+    pub anonymous_bytes: Option<u64>,
+    /// Pages of files, bytes: those that its control group was the first to read, else those that it has mapped.
+    pub file_bytes: Option<u64>,
+}
+
+/// When a service reached its steady rate after its first reply.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRate {
+    /// Time from the first request of the load until the rate was steady, s; `None`: it took longer than the load.
+    pub after_s: Option<f64>,
+    /// Length of the load, s.
+    pub limit_s: f64,
+}
+
 /// Times and memory of a service's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StartUp {
@@ -168,4 +190,16 @@ pub struct StartUp {
     pub first_valid_ms: Option<f64>,
     /// Memory when it is started and idle, bytes.
     pub idle_memory_bytes: Option<u64>,
+    /// What it had used at its first valid reply, if its start was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_reply: Option<Footprint>,
+    /// What it had used after its first reply and a rest without any request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Footprint>,
+    /// What it had used after a load and a rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_load: Option<Footprint>,
+    /// When it reached its steady rate, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_rate: Option<SteadyRate>,
 }

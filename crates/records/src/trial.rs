@@ -96,6 +96,9 @@ pub struct Measurement {
     pub after: Vec<AfterLoad>,
     /// Start-up times of the service.
     pub start_up: StartUp,
+    /// The files that the service used, if its start was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<StartFiles>,
     /// Warm-up of the service; `None` if it was not examined.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,
@@ -121,6 +124,30 @@ pub struct Measurement {
     /// Warnings about these numbers, in addition to those of the recording.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+/// The files that a service used until its first reply, and how much of them was in memory before its start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartFiles {
+    /// Size of the files of its build folder that it opened or mapped, bytes; `None` if they are unknown.
+    pub artefact_used_bytes: Option<u64>,
+    /// Size of all files of its build folder, bytes.
+    pub artefact_bytes: Option<u64>,
+    /// Share of the bytes of its files that was in the page cache before the start; `None` if it is unknown.
+    pub resident_share: Option<f64>,
+    /// Whether the page cache of the whole machine was dropped before the start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dropped_all: bool,
+    /// Names of files that prony maps itself: they stay in the page cache, and the share is without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+impl Measurement {
+    /// Whether a load was measured. A start alone has none.
+    pub fn has_load(&self) -> bool {
+        self.recording.duration_s > 0.0
+    }
 }
 
 /// A number in a backing service that had to be right after the load, and was.

@@ -59,6 +59,8 @@ pub struct History<'a> {
     round: u32,
     /// Records of all sessions, without their series.
     records: Vec<TrialRecord>,
+    /// The number of records of earlier sessions.
+    earlier: usize,
     /// Entries of the plan that take part in further rounds; `None`: all.
     participants: Option<BTreeSet<usize>>,
     elapsed: Duration,
@@ -97,6 +99,7 @@ impl<'a> History<'a> {
             attempts: BTreeMap::new(),
             own_failures: BTreeMap::new(),
             round: 0,
+            earlier: stored.len(),
             records: stored.into_iter().map(without_series).collect(),
             participants: None,
             elapsed: Duration::ZERO,
@@ -139,6 +142,11 @@ impl<'a> History<'a> {
     /// All records so far, without their series.
     pub fn records(&self) -> &[TrialRecord] {
         &self.records
+    }
+
+    /// The records of this session, without their series.
+    pub(crate) fn session_records(&self) -> &[TrialRecord] {
+        &self.records[self.earlier..]
     }
 
     /// How long an earlier start of this entry needed under its planned load until CPU time per request was stable, s; the longest of

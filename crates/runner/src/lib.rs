@@ -85,8 +85,8 @@ pub use project::{
 };
 pub use project_files::{ProjectFile, known_files, upgraded_file, verify_file};
 pub use schedule::{
-    Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
-    StepResult, WarmUp, WindowPosition,
+    Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, RestPoint, ServiceStart,
+    Slot, Step, StepResult, WarmUp, WindowPosition,
 };
 pub use schema::{extended_schema, schema_of, write_missing_schemas};
 pub use seeds::Seeds;

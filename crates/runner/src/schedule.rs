@@ -87,6 +87,16 @@ pub enum Step {
     Resume(Slot),
     /// Checks the contract and the data of backing services, after the load.
     Recheck(Slot),
+    /// Waits until no program uses the CPUs.
+    AwaitIdle(Slot),
+    /// Removes the files of the service from the page cache.
+    Evict(Slot),
+    /// Notes which files the service uses.
+    FindFiles(Slot),
+    /// Leaves the service without a request for this long, and reads its memory then.
+    Rest(Slot, Duration, RestPoint),
+    /// Records the start itself: the trial has no load.
+    RecordStart(Slot),
     /// Adds warnings to the trial that was measured last.
     Warn(Slot, Vec<Warning>),
     /// The trial has no result, for this reason.
@@ -104,12 +114,26 @@ impl Step {
             | Self::Pause(slot)
             | Self::Resume(slot)
             | Self::Recheck(slot)
+            | Self::AwaitIdle(slot)
+            | Self::Evict(slot)
+            | Self::FindFiles(slot)
+            | Self::Rest(slot, ..)
+            | Self::RecordStart(slot)
             | Self::Warn(slot, _)
             | Self::GiveUp(slot, ..)
             | Self::Stop(slot) => vec![*slot],
             Self::WarmUp(runs, _) | Self::Measure(runs) => runs.iter().map(|run| run.slot).collect(),
         }
     }
+}
+
+/// When a service rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestPoint {
+    /// After its first reply.
+    AfterStart,
+    /// After its load.
+    AfterLoad,
 }
 
 /// One load of one service. The generator receives the length of the measurement when it starts, which is why the length belongs to

@@ -1,6 +1,6 @@
 //! Starts a service outside of a run, to check or use it.
 
-use crate::start::{self, start_service, wait_until_ready};
+use crate::start::{self, LATER, start_service, wait_until_ready};
 use crate::{BackingProcesses, prepare};
 use crate::{BuildOutput, Failure, RunContext, Start, StartedService, TrialPlacement};
 use prony_check::{CheckReport, CheckRequest, check_beside};
@@ -97,7 +97,7 @@ pub fn with_service<T>(
         })
         .collect();
     let limit = request.service.start_timeout;
-    let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
+    let ready = wait_until_ready(&mut *subject.service, &requests[0], (limit, LATER), bench);
     let used = ready.and_then(|_| use_it(&requests, &mut subject));
     let fault = subject.backing_services.fault();
     // A service that does not stop is killed; its replies were judged before.

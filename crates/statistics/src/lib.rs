@@ -19,6 +19,7 @@ mod ranking;
 #[cfg(test)]
 mod simulation;
 mod slope;
+mod steady_rate;
 mod stopping;
 mod summary;
 
@@ -37,6 +38,7 @@ pub use estimate::{Estimate, Method, MethodEstimate, NoBound, Precision, Quantit
 pub use metric::{Better, Metric, Metrics};
 pub use ranking::{Adjustment, PairwiseComparison, Verdict};
 pub use slope::slope_interval;
+pub use steady_rate::steady_rate;
 pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,

@@ -124,10 +124,26 @@ metrics! {
     MemoryBytesMean memory_bytes_mean "bytes" Lower "memory, mean" Figures::MEMORY;
     /// Memory of the service when it is started and idle, bytes.
     MemoryBytesIdle memory_bytes_idle "bytes" Lower "memory, idle" Figures::MEMORY;
+    /// Memory of the service at its first valid reply, bytes.
+    MemoryBytesFirstReply memory_bytes_first_reply "bytes" Lower "memory, first reply" Figures::MEMORY;
+    /// Memory of the service after a load and a rest, bytes.
+    MemoryBytesAfterLoad memory_bytes_after_load "bytes" Lower "memory, after load" Figures::MEMORY;
+    /// Anonymous memory of the service when it is started and idle, bytes.
+    AnonymousBytesIdle anonymous_bytes_idle "bytes" Lower "anonymous memory, idle" Figures::MEMORY;
+    /// Pages of files that the service holds when it is started and idle, bytes.
+    FileBytesIdle file_bytes_idle "bytes" Lower "file pages, idle" Figures::MEMORY;
+    /// Size of the files of the build that the service opened or mapped, bytes.
+    ArtefactBytesUsed artefact_bytes_used "bytes" Lower "artefact, used" Figures::OTHER;
+    /// Size of all files of the build, bytes.
+    ArtefactBytes artefact_bytes "bytes" Lower "artefact" Figures::OTHER;
     /// Time from the start of the process to the first valid reply, ms.
     StartMs start_ms "ms" Lower "start-up" Figures::OTHER;
     /// Time from the start of the process until it accepts a connection, ms.
     ListeningMs listening_ms "ms" Lower "start-up, listening" Figures::OTHER;
+    /// CPU time of the service's whole process tree until its first valid reply, ns.
+    StartCpuNs start_cpu_ns "ns" Lower "start-up, CPU" Figures::CPU;
+    /// Time under load from the first request until the throughput is at 95 % of its steady value, s.
+    SteadyRateS steady_rate_s "s" Lower "time to 95 % of the steady rate" Figures::OTHER;
     /// Length of the warm-up, s.
     WarmUpS warm_up_s "s" Lower "warm-up" Figures::OTHER;
     /// Stream messages per second.
@@ -157,6 +173,9 @@ impl Metric {
     /// bound, or only a lower bound, is infinite.
     pub fn of(self, measured: &Measurement) -> Option<f64> {
         let recording = &measured.recording;
+        if !measured.has_load() && !self.is_of_start() {
+            return None;
+        }
         match self {
             Self::ThroughputPerS => Some(recording.throughput_per_s),
             Self::GoodputPerS => Some(recording.goodput_per_s),
@@ -170,9 +189,20 @@ impl Metric {
             Self::CpusBusy => share(measured.service.cpu_ns?, measured.service.window_ns),
             Self::MemoryBytesPeak => measured.service.memory_bytes_peak.map(|bytes| bytes as f64),
             Self::MemoryBytesMean => measured.service.memory_bytes_mean.map(|bytes| bytes as f64),
-            Self::MemoryBytesIdle => measured.start_up.idle_memory_bytes.map(|bytes| bytes as f64),
+            Self::MemoryBytesIdle
+            | Self::MemoryBytesFirstReply
+            | Self::MemoryBytesAfterLoad
+            | Self::AnonymousBytesIdle
+            | Self::FileBytesIdle
+            | Self::ArtefactBytesUsed
+            | Self::ArtefactBytes
+            | Self::StartCpuNs => self.of_footprint(measured).map(|count| count as f64),
             Self::StartMs => measured.start_up.first_valid_ms,
             Self::ListeningMs => measured.start_up.listening_ms,
+            Self::SteadyRateS => {
+                let reached = measured.start_up.steady_rate?;
+                Some(reached.after_s.unwrap_or(f64::INFINITY))
+            }
             Self::WarmUpS => measured
                 .steadiness
                 .as_ref()
@@ -187,6 +217,43 @@ impl Metric {
             _ => recording
                 .response_time_ns
                 .and_then(|times| self.of_response_time(&times)),
+        }
+    }
+
+    /// Whether it is measured without a load.
+    const fn is_of_start(self) -> bool {
+        matches!(
+            self,
+            Self::StartMs
+                | Self::ListeningMs
+                | Self::StartCpuNs
+                | Self::SteadyRateS
+                | Self::MemoryBytesIdle
+                | Self::MemoryBytesFirstReply
+                | Self::MemoryBytesAfterLoad
+                | Self::AnonymousBytesIdle
+                | Self::FileBytesIdle
+                | Self::ArtefactBytesUsed
+                | Self::ArtefactBytes
+        )
+    }
+
+    /// A count of bytes or ns of a start.
+    fn of_footprint(self, measured: &Measurement) -> Option<u64> {
+        let start = &measured.start_up;
+        let files = measured.files.as_ref();
+        match self {
+            Self::MemoryBytesIdle => start
+                .idle
+                .map_or(start.idle_memory_bytes, |idle| idle.memory_bytes),
+            Self::MemoryBytesFirstReply => start.first_reply?.memory_bytes,
+            Self::MemoryBytesAfterLoad => start.after_load?.memory_bytes,
+            Self::AnonymousBytesIdle => start.idle?.anonymous_bytes,
+            Self::FileBytesIdle => start.idle?.file_bytes,
+            Self::ArtefactBytesUsed => files?.artefact_used_bytes,
+            Self::ArtefactBytes => files?.artefact_bytes,
+            Self::StartCpuNs => start.first_reply?.cpu_ns,
+            _ => None,
         }
     }
 
@@ -218,10 +285,10 @@ impl Metric {
             .map_or(0, |quantile| (BEYOND / (1.0 - quantile)).round() as u64)
     }
 
-    /// Whether a request without a valid reply can leave it without a bound.
+    /// Whether a trial can leave it without a bound: by a request without a valid reply, or because a load ended before it.
     pub(crate) fn may_have_no_bound(self) -> bool {
         let key = self.key();
-        key.starts_with("response_time_ns")
+        key.starts_with("response_time_ns") || self == Self::SteadyRateS
     }
 
     fn of_response_time(self, times: &ResponseTimes) -> Option<f64> {
@@ -260,6 +327,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_records::{Footprint, StartUp, SteadyRate};
 
     #[test]
     fn keys_are_the_names_that_serde_writes() {
@@ -270,5 +338,39 @@ mod tests {
         let all = serde_json::to_value(Metrics::default()).expect("plain data");
         let keys = all.as_object().expect("an object").len();
         assert_eq!(keys, Metric::ALL.len());
+    }
+
+    #[test]
+    fn a_start_without_a_load_has_no_rate_and_no_cost_of_a_request() {
+        let used = Footprint {
+            cpu_ns: Some(5),
+            memory_bytes: Some(7),
+            ..Footprint::default()
+        };
+        let start_up = StartUp {
+            first_valid_ms: Some(12.0),
+            first_reply: Some(used),
+            steady_rate: Some(SteadyRate {
+                after_s: None,
+                limit_s: 20.0,
+            }),
+            ..StartUp::default()
+        };
+        let measured = Measurement {
+            start_up,
+            ..Measurement::default()
+        };
+        let known: Vec<(&str, f64)> = Metric::ALL
+            .iter()
+            .filter_map(|metric| Some((metric.key(), metric.of(&measured)?)))
+            .collect();
+        let expected = [
+            ("memory_bytes_first_reply", 7.0),
+            ("start_ms", 12.0),
+            ("start_cpu_ns", 5.0),
+            // The load ended before it.
+            ("steady_rate_s", f64::INFINITY),
+        ];
+        assert_eq!(known, expected);
     }
 }

@@ -103,7 +103,11 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   const { group, row, metric, scale, best } = props;
   const quantity = row[metric];
   const position = positionOf(quantity);
-  if (hasNoBound(quantity)) return <span title="More requests had no valid reply than the percentile leaves out">{noBound(quantity)}</span>;
+  if (hasNoBound(quantity)) {
+    const isLate = metric === "steady_rate_s";
+    const title = isLate ? "The load ended before the rate was steady" : "More requests had no valid reply than the percentile leaves out";
+    return <span title={title}>{isLate ? noBound(quantity).replace("no bound", "> load") : noBound(quantity)}</span>;
+  }
   if (quantity == null || position === null) return <span class="quiet">not known</span>;
   const at = (value: number) => `${(100 * scale.at(toBaseUnit(metric, value))).toFixed(1)}%`;
   const atLeast = isLowerBound(row, metric) ? "≥ " : "";

@@ -19,8 +19,10 @@ interface Column {
   from: "phone" | "tablet" | "wide";
 }
 
+type StartKind = "warm" | "cold" | "memory" | "steady_rate";
+
 /** The most important metrics for each kind of load, in order. For a closed load the rate comes first. */
-const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
+const COLUMNS: Record<"closed" | "open" | "users" | StartKind, Column[]> = {
   closed: [
     { metric: "response_time_ns_p50", from: "tablet" },
     { metric: "response_time_ns_p99", from: "phone" },
@@ -44,7 +46,36 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
     { metric: "cpus_busy", from: "phone" },
     { metric: "memory_bytes_peak", from: "wide" },
   ],
+  warm: [
+    { metric: "start_ms", from: "phone" },
+    { metric: "start_cpu_ns", from: "phone" },
+    { metric: "memory_bytes_first_reply", from: "tablet" },
+  ],
+  cold: [
+    { metric: "start_ms", from: "phone" },
+    { metric: "start_cpu_ns", from: "phone" },
+    { metric: "artefact_bytes_used", from: "tablet" },
+    { metric: "artefact_bytes", from: "tablet" },
+  ],
+  memory: [
+    { metric: "memory_bytes_idle", from: "phone" },
+    { metric: "memory_bytes_first_reply", from: "tablet" },
+    { metric: "memory_bytes_after_load", from: "phone" },
+    { metric: "anonymous_bytes_idle", from: "wide" },
+    { metric: "file_bytes_idle", from: "wide" },
+  ],
+  steady_rate: [
+    { metric: "steady_rate_s", from: "phone" },
+    { metric: "goodput_per_s", from: "phone" },
+    { metric: "start_ms", from: "tablet" },
+  ],
 };
+
+/** Which of them a group has. */
+function kindOf({ load }: Group): keyof typeof COLUMNS {
+  if (load["kind"] === "start") return load["measures"] as StartKind;
+  return load["kind"] === "users" || load["kind"] === "open" ? load["kind"] : "closed";
+}
 
 /** CPU time of backing services is shown next to that of the service itself. */
 const BACKING_SERVICE_CPU = "backing_service_cpu_ns_per_request";
@@ -74,7 +105,7 @@ const currentScreen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "t
 const MAX_COLUMNS: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
 
 function columnsOf(group: Group, screen: Screen): Metric[] {
-  const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
+  const kind = kindOf(group);
   const fits = ({ from }: Column) => from === "phone" || screen === "wide" || from === screen;
   const own = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
   const messages = messagesOf(group, screen);

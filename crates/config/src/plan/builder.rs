@@ -34,7 +34,7 @@ impl Plan {
             design,
             starts: match design {
                 Design::Sequence | Design::Interleaved { .. } => overrides.starts.unwrap_or(suite.starts),
-                Design::Duet | Design::Regression => Starts::Fresh,
+                Design::Starts | Design::Duet | Design::Regression => Starts::Fresh,
             },
             no_errors: suite.no_errors,
             limits: suite.limits,
@@ -46,7 +46,7 @@ impl Plan {
         let mut faults = Faults::default();
         builder.limits_fit(&mut faults);
         let mut planned: Vec<(&SuiteGroup, GroupPlan)> = Vec::new();
-        for group in &suite.groups {
+        for group in suite.groups.iter().filter(|group| group.rounds != Some(0)) {
             let made = builder.group(group, plan.groups.len());
             let Some((one, entries)) = faults.keep(made) else {
                 continue;
@@ -157,14 +157,21 @@ impl<'a> PlanBuilder<'a> {
             contract: group.contract.clone(),
             workload,
             load: group.load.clone().unwrap_or(own_load),
-            warm_up,
+            warm_up: if group.start.is_some() {
+                WarmUpChoice::FixedNs(0)
+            } else {
+                warm_up
+            },
             duration_ns: self.overrides.duration.unwrap_or(group.duration).as_nanos() as u64,
             timeout_ns: group.timeout.as_nanos() as u64,
             search: group.search.clone(),
             rank_by: self.rank_by(group),
+            start: group.start,
+            rounds: group.rounds,
         };
         faults.keep(self.is_ranked(group, &planned, contract));
         faults.keep(self.is_possible(group, &planned, contract));
+        faults.keep(self.measures_starts(group));
         faults.keep(self.connections_fit(group, &planned));
         faults.keep(self.can_be_interleaved(group, &planned, &entries));
         faults.or((planned, entries))
@@ -172,9 +179,10 @@ impl<'a> PlanBuilder<'a> {
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
-        let interleaved = self.design != Design::Sequence;
+        let interleaved = !matches!(self.design, Design::Sequence | Design::Starts);
         let is_overridden = interleaved && self.suite.design == Design::Sequence;
-        group.rank_by.filter(|_| !is_overridden)
+        let own = group.rank_by.filter(|_| !is_overridden);
+        own.or(group.start.map(|start| start.measures.rank_by()))
     }
 
     fn is_ranked(
@@ -186,6 +194,12 @@ impl<'a> PlanBuilder<'a> {
         let Some(rank_by) = group.rank_by else {
             return Ok(());
         };
+        if group
+            .start
+            .is_some_and(|start| start.measures.rank_by() == rank_by)
+        {
+            return Ok(());
+        }
         let is_sequence = contract.is_sequence(&planned.workload);
         match rank_by.refused(&planned.load, planned.search.is_some(), is_sequence) {
             None => Ok(()),
@@ -204,13 +218,19 @@ impl<'a> PlanBuilder<'a> {
         others: &[(&SuiteGroup, GroupPlan)],
     ) -> Result<(), ConfigError> {
         let same = |(_, other): &&(&SuiteGroup, GroupPlan)| {
-            (&other.contract, &other.workload, &other.load, &other.search)
-                == (
-                    &planned.contract,
-                    &planned.workload,
-                    &planned.load,
-                    &planned.search,
-                )
+            (
+                &other.contract,
+                &other.workload,
+                &other.load,
+                &other.search,
+                &other.start,
+            ) == (
+                &planned.contract,
+                &planned.workload,
+                &planned.load,
+                &planned.search,
+                &planned.start,
+            )
         };
         let Some((other, _)) = others.iter().find(same) else {
             return Ok(());
@@ -305,6 +325,26 @@ impl<'a> PlanBuilder<'a> {
             return Err(self.at(&spans.capacity, message, help));
         }
         Ok(())
+    }
+
+    /// Only one design measures starts, and it measures nothing else.
+    fn measures_starts(&self, group: &SuiteGroup) -> Result<(), ConfigError> {
+        let (message, help) = match (self.design == Design::Starts, group.start) {
+            (false, Some(_)) => (
+                "`start` needs the design \"starts\"",
+                "write `design = \"starts\"` at the top, and request no other",
+            ),
+            (true, None) => (
+                "the group does not say what is measured of starts",
+                "add `start`, such as `start = \"warm\"`",
+            ),
+            _ if group.start.is_some() && group.search.is_some() => (
+                "a group cannot measure starts and search a rate",
+                "remove `capacity` or `start`",
+            ),
+            _ => return Ok(()),
+        };
+        Err(self.at(&group.spans.start, message, help))
     }
 
     /// An interleaved design compares windows with the same load.

@@ -9,7 +9,7 @@ mod outline;
 pub use outline::{GroupOutline, PlanOutline};
 
 use crate::Service;
-use crate::{Address, Design, Limits, Machine, Network, RankBy, Starts, WarmUpChoice};
+use crate::{Address, Design, Limits, Machine, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice};
 use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,12 @@ pub struct GroupPlan {
     /// The metric of the ranking; `None`: the default of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank_by: Option<RankBy>,
+    /// What is measured of the start of its services; `None`: a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartPlan>,
+    /// The number of rounds in which it takes part, from the first one; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
 }
 
 /// A service in a group.
@@ -168,8 +174,20 @@ impl GroupPlan {
         self.rank_by.map(|rank_by| rank_by.key().to_owned())
     }
 
-    /// The load as recorded and compared; the load of a search has a kind of its own.
+    /// The load as recorded and compared; a search and a start have kinds of their own.
     pub fn load_record(&self) -> serde_json::Value {
+        if let Some(start) = self.start {
+            let measures = start.measures;
+            let mut record = serde_json::json!({ "kind": "start", "measures": measures.name() });
+            if measures.has_load() {
+                record["load"] = serde_json::to_value(&self.load).expect("invariant: a load is plain data");
+                record["duration_ns"] = self.duration_ns.into();
+            }
+            if measures == StartKind::Memory {
+                record["rest_ns"] = start.rest_ns.into();
+            }
+            return record;
+        }
         let mut record = serde_json::to_value(&self.load).expect("invariant: a load is plain data");
         if let (Some(search), Some(members)) = (&self.search, record.as_object_mut()) {
             members.insert("kind".to_owned(), "capacity".into());
@@ -203,6 +221,7 @@ impl Plan {
     /// the same order.
     pub fn round(&self, round: u32) -> Vec<PlannedTrial> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        // Those that take no part are left out after the shuffle, so that the others keep their order.
         // Mixing in the round through the generator keeps adjacent rounds and seeds uncorrelated.
         let mut random = SmallRng::seed_from_u64(
             self.seed
@@ -210,6 +229,7 @@ impl Plan {
                 .wrapping_add(u64::from(round)),
         );
         order.shuffle(&mut random);
+        order.retain(|&entry| self.has_round(entry, round));
         match self.starts {
             Starts::Fresh => {
                 let mut groups: Vec<usize> = (0..self.groups.len()).collect();
@@ -228,11 +248,24 @@ impl Plan {
                 });
             }
         }
-        let first = round * self.entries.len() as u32;
+        let first: u32 = (0..round).map(|round| self.trials_in(round)).sum();
         (first..)
             .zip(order)
             .map(|(number, entry)| PlannedTrial { number, round, entry })
             .collect()
+    }
+
+    /// Whether an entry takes part in a round.
+    fn has_round(&self, entry: usize, round: u32) -> bool {
+        let group = self.groups.get(self.entries[entry].group);
+        let limit = group.and_then(|group| group.rounds);
+        limit.is_none_or(|limit| round < limit)
+    }
+
+    /// The number of trials of a round.
+    fn trials_in(&self, round: u32) -> u32 {
+        let entries = 0..self.entries.len();
+        entries.filter(|&entry| self.has_round(entry, round)).count() as u32
     }
 
     /// The trials of a round in order, grouped by the process start that serves them.
@@ -262,7 +295,7 @@ impl Plan {
     }
 
     pub fn len(&self) -> u32 {
-        self.rounds * self.entries.len() as u32
+        (0..self.rounds).map(|round| self.trials_in(round)).sum()
     }
 
     pub const fn is_empty(&self) -> bool {
@@ -295,6 +328,7 @@ impl Plan {
                 CONFIRMATIONS * group.duration_ns
             }
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
+            Design::Starts => group.start.map_or(0, |start| of_start(start, group.duration_ns)),
             Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up as u64 + searching + measured) + AROUND_A_TRIAL / trials
@@ -311,8 +345,11 @@ impl Plan {
 
     /// The approximate time of a round. The first takes longest, since the first start of a service has to prove that it is warm.
     pub fn expected_round(&self, round: u32) -> Duration {
-        let trials = self.entries.iter();
-        trials.map(|entry| self.expected_trial(entry, round)).sum()
+        let trials = 0..self.entries.len();
+        let trials = trials.filter(|&entry| self.has_round(entry, round));
+        trials
+            .map(|entry| self.expected_trial(&self.entries[entry], round))
+            .sum()
     }
 
     /// The approximate time of the run: all rounds, or those that fit into its budget. How long the last one of them takes decides whether it
@@ -329,6 +366,17 @@ impl Plan {
             }
         }
         all
+    }
+}
+
+/// The approximate time of a measured start after its first reply, ns.
+const fn of_start(start: StartPlan, duration_ns: u64) -> u64 {
+    match start.measures {
+        StartKind::Warm => 0,
+        // The start in which its files are found.
+        StartKind::Cold => AROUND_A_TRIAL.as_nanos() as u64,
+        StartKind::Memory => duration_ns + 2 * start.rest_ns,
+        StartKind::SteadyRate => duration_ns,
     }
 }
 

@@ -17,7 +17,7 @@ pub struct PlanOutline {
     pub trials: u32,
     /// The number of builds of each service.
     pub builds: u32,
-    /// `sequence`, `interleaved`, `duet` or `regression`.
+    /// `sequence`, `interleaved`, `starts`, `duet` or `regression`.
     pub design: &'static str,
     pub starts: Starts,
     /// The approximate time of the run, s.
@@ -46,6 +46,12 @@ pub struct GroupOutline {
     pub duration_s: f64,
     /// The name of the metric of the ranking, if the suite sets one.
     pub rank_by: Option<&'static str>,
+    /// What is measured of the start of its services.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<&'static str>,
+    /// The number of rounds in which it takes part, if they are not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
     /// The number of trials of a round.
     pub trials_per_round: u32,
 }
@@ -64,6 +70,7 @@ impl Plan {
             design: match self.design {
                 Design::Sequence => "sequence",
                 Design::Interleaved { .. } => "interleaved",
+                Design::Starts => "starts",
                 Design::Duet => "duet",
                 Design::Regression => "regression",
             },
@@ -105,6 +112,8 @@ impl Plan {
             },
             duration_s: Duration::from_nanos(group.duration_ns).as_secs_f64(),
             rank_by: group.rank_by.map(crate::RankBy::name),
+            start: group.start.map(|start| start.measures.name()),
+            rounds: group.rounds,
             trials_per_round: entries.len() as u32,
         }
     }

@@ -2,10 +2,12 @@
 
 mod matrix;
 mod rank_by;
+mod start;
 mod written;
 
 pub use matrix::Factor;
 pub use rank_by::RankBy;
+pub use start::{StartKind, StartPlan};
 pub(crate) use written::{LimitsToml, SuiteToml};
 
 use crate::format::suggestion::suggest;
@@ -86,6 +88,10 @@ pub struct SuiteGroup {
     pub search: Option<Search>,
     /// The metric of the ranking; default: that of the load.
     pub rank_by: Option<RankBy>,
+    /// What is measured of the start of its services; `None`: a load.
+    pub start: Option<StartPlan>,
+    /// The largest number of rounds, if it has fewer than the suite.
+    pub rounds: Option<u32>,
     pub warm_up: WarmUpChoice,
     pub duration: Duration,
     /// A request without a complete reply after this time has failed.
@@ -109,6 +115,7 @@ pub struct GroupSpans {
     pub load: Range<usize>,
     pub capacity: Range<usize>,
     pub rank_by: Range<usize>,
+    pub start: Range<usize>,
     pub duration: Range<usize>,
 }
 
@@ -282,6 +289,7 @@ impl GroupReader<'_> {
         let warm_up = warm_up.or(written.warm_up.as_ref());
         let duration = change.and_then(|change| change.duration.as_ref());
         let duration = duration.or(written.duration.as_ref());
+        let rounds = change.and_then(|change| change.rounds).or(written.rounds);
         let whole = spanned.span();
         let group = SuiteGroup {
             contract: written.contract.get_ref().clone(),
@@ -291,6 +299,8 @@ impl GroupReader<'_> {
             load: None,
             search: search.map(|capacity| CapacityToml::search(capacity.get_ref())),
             rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
+            start: written.start_plan(),
+            rounds,
             warm_up: warm_up.map_or(self.warm_up, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
             duration: duration.map_or(self.duration, |duration| duration.get_ref().get()),
             timeout: written
@@ -306,6 +316,7 @@ impl GroupReader<'_> {
                 load: span_or(load, &whole),
                 capacity: span_or(search, &whole),
                 rank_by: span_or(written.rank_by.as_ref(), &whole),
+                start: span_or(written.start.as_ref(), &whole),
                 duration: span_or(duration, &whole),
                 group: whole,
             },
@@ -373,6 +384,8 @@ pub enum Design {
     },
     /// Two services are loaded at the same time, in each round in fresh starts.
     Duet,
+    /// One start after the other: what is measured is the start itself. Each group says what.
+    Starts,
     /// A duet of two versions of a service. While the new version looks slower, one version is also compared with itself.
     Regression,
 }

@@ -29,11 +29,17 @@ pub enum RankBy {
     P99_99,
     /// CPU time of the service per request.
     Cpu,
+    /// Time from the start of the process to its first valid reply.
+    StartUp,
+    /// Memory of the service when it is started and idle.
+    Memory,
+    /// Time under load until throughput is steady.
+    SteadyRate,
 }
 
 impl RankBy {
     /// Every metric.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Goodput,
         Self::Sequences,
         Self::P50,
@@ -44,6 +50,9 @@ impl RankBy {
         Self::P99_9,
         Self::P99_99,
         Self::Cpu,
+        Self::StartUp,
+        Self::Memory,
+        Self::SteadyRate,
     ];
 
     /// The name in suites.
@@ -59,6 +68,9 @@ impl RankBy {
             Self::P99_9 => "p99.9",
             Self::P99_99 => "p99.99",
             Self::Cpu => "cpu",
+            Self::StartUp => "start_up",
+            Self::Memory => "memory",
+            Self::SteadyRate => "steady_rate",
         }
     }
 
@@ -75,6 +87,9 @@ impl RankBy {
             Self::P99_9 => "response_time_ns_p99_9",
             Self::P99_99 => "response_time_ns_p99_99",
             Self::Cpu => "cpu_ns_per_request",
+            Self::StartUp => "start_ms",
+            Self::Memory => "memory_bytes_idle",
+            Self::SteadyRate => "steady_rate_s",
         }
     }
 
@@ -95,7 +110,11 @@ impl RankBy {
                 "the workload is not a sequence",
                 "remove it to rank by goodput, or write \"goodput\"",
             )),
-            Self::Goodput | Self::Sequences | Self::Cpu => None,
+            Self::Goodput | Self::Sequences | Self::Cpu | Self::StartUp | Self::Memory => None,
+            Self::SteadyRate => Some((
+                "only a group with `start = \"steady_rate\"` measures it",
+                "remove it, or give the group that `start`",
+            )),
             _ if searches => Some((
                 "each service is loaded at its highest sustainable rate",
                 "remove it to rank by goodput, or write \"cpu\"",

@@ -1,7 +1,7 @@
 //! The keys of a suite file.
 
 use super::matrix::{LoadsToml, OneOrMore, loads};
-use super::{Design, LimitSpans, Limits, Network, RankBy, Starts, WarmUpChoice};
+use super::{Design, LimitSpans, Limits, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice};
 use crate::format::{Faults, SourceFile, Spanned};
 use crate::load_table::PositiveDuration;
 use crate::{Address, ConfigError};
@@ -85,6 +85,8 @@ pub(super) enum DesignToml {
     Sequence,
     /// All services of a group run at the same time, and are loaded in turn in many short windows.
     Interleaved,
+    /// One start after the other; the `start` of a group says what is measured of it.
+    Starts,
 }
 
 /// The windows of an interleaved design.
@@ -103,6 +105,7 @@ impl DesignToml {
     pub(super) fn with(self, interleaved: InterleavedToml) -> Design {
         match self {
             Self::Sequence => Design::Sequence,
+            Self::Starts => Design::Starts,
             Self::Interleaved => Design::Interleaved {
                 window_ns: interleaved
                     .window
@@ -151,6 +154,12 @@ pub(super) struct GroupToml {
     pub(super) capacity: Option<Spanned<CapacityToml>>,
     /// The metric of the ranking; default: that of the load.
     pub(super) rank_by: Option<Spanned<RankBy>>,
+    /// What is measured of the start of each service, in a suite with the design "starts".
+    pub(super) start: Option<Spanned<StartKind>>,
+    /// The time without a request before memory is read, with `start = "memory"`; default: 5 s.
+    pub(super) rest: Option<PositiveDuration>,
+    /// The largest number of rounds of this group; default: that of the suite. A group with 0 is left out.
+    pub(super) rounds: Option<u32>,
     /// The length of the warm-up, or `{ min = "1s", max = "20s" }`.
     pub(super) warm_up: Option<Spanned<WarmUpToml>>,
     /// The length of each measurement.
@@ -163,6 +172,20 @@ pub(super) struct GroupToml {
     /// What a profile of the suite changes in the group.
     #[serde(default)]
     pub(super) profile: BTreeMap<Spanned<String>, GroupProfileToml>,
+}
+
+impl GroupToml {
+    /// How starts are measured, if they are.
+    pub(super) fn start_plan(&self) -> Option<StartPlan> {
+        let start = self.start.as_ref()?;
+        Some(StartPlan {
+            measures: *start.get_ref(),
+            rest_ns: self
+                .rest
+                .map_or(StartPlan::REST, PositiveDuration::get)
+                .as_nanos() as u64,
+        })
+    }
 }
 
 /// What a profile changes in a group.
@@ -180,6 +203,8 @@ pub(super) struct GroupProfileToml {
     pub(super) warm_up: Option<Spanned<WarmUpToml>>,
     /// The length of each measurement.
     pub(super) duration: Option<Spanned<PositiveDuration>>,
+    /// The largest number of rounds of this group. A group with 0 is left out.
+    pub(super) rounds: Option<u32>,
 }
 
 /// `"2s"`, or `{ min = "1s", max = "20s" }`: until the service is steady.

@@ -213,6 +213,10 @@ fn obey(process: &mut dyn Process, order: Order) -> Result<Reply, HostError> {
         Order::Memory => Reply::Memory {
             bytes: process.memory_bytes(),
         },
+        Order::Footprint => Reply::Footprint(process.footprint()),
+        Order::Files => Reply::Files {
+            paths: process.used_files(),
+        },
         Order::Rest => process.rest().map(|()| Reply::Done)?,
         Order::Wake => process.wake().map(|()| Reply::Done)?,
         Order::BeginWindow => process.begin_window().map(|()| Reply::Done)?,

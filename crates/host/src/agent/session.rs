@@ -293,6 +293,10 @@ impl Session {
             AgentRequest::MemoryAvailable => Reply::Memory {
                 bytes: self.host.memory_available_bytes(),
             },
+            AgentRequest::PageCache(mut request) => {
+                request.folder = request.folder.map(|folder| self.folders.resolve(&folder));
+                Reply::PageCache(self.host.page_cache(&request)?)
+            }
             AgentRequest::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
             AgentRequest::Claim { claim, cpus, what } => {
                 let held = Locks::of_this_machine()?.claim(&cpus, &what)?;

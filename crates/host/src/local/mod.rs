@@ -4,8 +4,12 @@ mod orphans;
 mod process;
 mod supervisor;
 
+use crate::page_cache::page_cache;
 use crate::supervisor::Machine;
-use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, environment};
+use crate::{
+    AttachSpec, Cpus, Host, HostError, MachineUsage, PageCacheReport, PageCacheRequest, Process, ProcessSpec,
+    Topology, environment,
+};
 use process::LocalProcess;
 use prony_records::Environment;
 use std::ffi::OsString;
@@ -94,6 +98,10 @@ impl Host for Local {
 
     fn memory_available_bytes(&self) -> Option<u64> {
         environment::memory_available_bytes()
+    }
+
+    fn page_cache(&self, request: &PageCacheRequest) -> Result<PageCacheReport, HostError> {
+        page_cache(request)
     }
 
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {

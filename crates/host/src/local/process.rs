@@ -6,7 +6,7 @@ use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, Order, SpawnCause, Start, SupervisorCommand, SupervisorEvent};
 use crate::{AttachSpec, ExitReport, HostError, Process, ProcessSpec, Usage};
-use prony_records::{Warning, WarningKind};
+use prony_records::{Footprint, Warning, WarningKind};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -259,6 +259,26 @@ impl Process for LocalProcess {
         match self.next(ANSWER) {
             Ok(SupervisorEvent::Memory { bytes }) => bytes,
             _ => None,
+        }
+    }
+
+    fn footprint(&mut self) -> Footprint {
+        if self.say(Order::Footprint).is_err() {
+            return Footprint::default();
+        }
+        match self.next(ANSWER) {
+            Ok(SupervisorEvent::Footprint(used)) => used,
+            _ => Footprint::default(),
+        }
+    }
+
+    fn used_files(&mut self) -> Vec<PathBuf> {
+        if self.say(Order::Files).is_err() {
+            return Vec::new();
+        }
+        match self.next(ANSWER) {
+            Ok(SupervisorEvent::Files { paths }) => paths,
+            _ => Vec::new(),
         }
     }
 

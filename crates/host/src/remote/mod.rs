@@ -7,7 +7,10 @@ mod shared;
 mod transport;
 
 use crate::wire::{AgentHello, AgentRequest, Reply};
-use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology};
+use crate::{
+    AttachSpec, Cpus, Host, HostError, MachineUsage, PageCacheReport, PageCacheRequest, Process, ProcessSpec,
+    Topology,
+};
 use connection::Connection;
 use process::RemoteProcess;
 use prony_records::Environment;
@@ -24,6 +27,8 @@ pub const LEASE: Duration = Duration::from_secs(5);
 const HERE: &str = "127.0.0.1";
 /// Timeout for requests that need no work.
 const SOON: Duration = Duration::from_secs(30);
+/// Timeout for reading the page cache of all files of a service.
+const PAGES: Duration = Duration::from_mins(2);
 
 /// Options of a connection.
 #[derive(Debug, Clone)]
@@ -269,6 +274,14 @@ impl Host for Remote {
         match answer {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
+        }
+    }
+
+    fn page_cache(&self, request: &PageCacheRequest) -> Result<PageCacheReport, HostError> {
+        let request = AgentRequest::PageCache(request.clone());
+        match self.connection.ask(&request, "read its page cache", PAGES)? {
+            Reply::PageCache(report) => Ok(report),
+            other => Err(self.connection.unexpected_reply(&other)),
         }
     }
 

@@ -4,8 +4,9 @@ use super::SOON;
 use super::connection::Connection;
 use crate::wire::{AgentRequest, InboundReader, Order, OutboundWriter, Reply};
 use crate::{AttachSpec, ExitReport, HostError, Process, ProcessSpec, Stdio, Usage};
-use prony_records::Warning;
+use prony_records::{Footprint, Warning};
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -168,6 +169,20 @@ impl Process for RemoteProcess {
         match self.order(Order::Memory, "report the memory of", ORDER) {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
+        }
+    }
+
+    fn footprint(&mut self) -> Footprint {
+        match self.order(Order::Footprint, "report the resources of", ORDER) {
+            Ok(Reply::Footprint(used)) => used,
+            _ => Footprint::default(),
+        }
+    }
+
+    fn used_files(&mut self) -> Vec<PathBuf> {
+        match self.order(Order::Files, "list the files of", ORDER) {
+            Ok(Reply::Files { paths }) => paths,
+            _ => Vec::new(),
         }
     }
 

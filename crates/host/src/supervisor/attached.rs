@@ -2,6 +2,7 @@
 
 use super::protocol::{Attach, Order, Orders, SpawnCause, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
+use crate::page_cache::used_files;
 use crate::tree::lives;
 use crate::{AttachTarget, Cpus, ExitReport};
 use nix::errno::Errno;
@@ -29,6 +30,15 @@ pub(super) fn tell_memory(probe: &Probe) {
     say(&SupervisorEvent::Memory {
         bytes: probe.held().memory,
     });
+}
+
+pub(super) fn tell_footprint(probe: &Probe) {
+    say(&SupervisorEvent::Footprint(probe.footprint()));
+}
+
+pub(super) fn tell_files(probe: &Probe) {
+    let paths = used_files(&probe.processes());
+    say(&SupervisorEvent::Files { paths });
 }
 
 struct AttachedMonitor {
@@ -115,6 +125,8 @@ impl AttachedMonitor {
                     Order::Begin => begin(&mut self.sampler, &self.probe),
                     Order::End => end(&mut self.sampler, &self.probe),
                     Order::Memory => tell_memory(&self.probe),
+                    Order::Footprint => tell_footprint(&self.probe),
+                    Order::Files => tell_files(&self.probe),
                 }
             }
             if !orders.open {

@@ -6,9 +6,10 @@ use crate::identity::Owners;
 use crate::{AttachSpec, Cpus, ExitReport, ProcessSpec, Usage};
 use nix::errno::Errno;
 use nix::unistd::read;
-use prony_records::Warning;
+use prony_records::{Footprint, Warning};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +56,10 @@ pub(crate) enum Order {
     Wake,
     /// Report the current memory. The reply is [`AgentEvent::Memory`].
     Memory,
+    /// Report CPU time and memory until now. The reply is [`SupervisorEvent::Footprint`].
+    Footprint,
+    /// List the files in use. The reply is [`SupervisorEvent::Files`].
+    Files,
     /// End everything. The reply is [`AgentEvent::Stopped`].
     Stop,
 }
@@ -105,6 +110,10 @@ pub(crate) enum SupervisorEvent {
     Window(Box<Usage>),
     /// The current memory.
     Memory { bytes: Option<u64> },
+    /// CPU time and memory until now.
+    Footprint(Footprint),
+    /// The files in use.
+    Files { paths: Vec<PathBuf> },
     /// Everything has ended.
     Stopped(ExitReport),
     /// The supervisor failed; everything has ended.

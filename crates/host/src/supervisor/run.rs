@@ -311,6 +311,10 @@ impl Supervisor {
                 say(&SupervisorEvent::Wakes);
             }
             Order::Memory => attached::tell_memory(&self.probe),
+            Order::Footprint => attached::tell_footprint(&self.probe),
+            // The files of a container are those of its image, which have no path here.
+            Order::Files if self.contained.is_some() => say(&SupervisorEvent::Files { paths: Vec::new() }),
+            Order::Files => attached::tell_files(&self.probe),
             Order::Stop => self.stop(),
         }
     }

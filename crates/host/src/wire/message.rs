@@ -1,13 +1,16 @@
 //! The messages, as JSON. Any change needs a new [`PROTOCOL`] version; the snapshots of all messages show a change.
 
 use super::fault::Fault;
-use crate::{AttachSpec, Cpus, ExitReport, MachineUsage, ProcessSpec, Topology, Usage};
-use prony_records::{Environment, Warning};
+use crate::{
+    AttachSpec, Cpus, ExitReport, MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec, Topology,
+    Usage,
+};
+use prony_records::{Environment, Footprint, Warning};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of this protocol.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The first message of an agent: describes itself and its host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +92,8 @@ pub enum AgentRequest {
     Environment,
     /// Report the memory that new processes can use.
     MemoryAvailable,
+    /// Count the pages of files in the page cache, and remove them from it before if that is requested.
+    PageCache(PageCacheRequest),
     /// Pin the agent to these CPUs.
     Pin { cpus: Cpus },
     /// Claim CPUs for this run, until released or until the agent ends.
@@ -130,6 +135,10 @@ pub enum AgentRequest {
 pub enum Order {
     /// Report its memory.
     Memory,
+    /// Report its CPU time and memory until now.
+    Footprint,
+    /// List the files that it uses.
+    Files,
     /// Freeze it.
     Rest,
     /// Resume it.
@@ -178,6 +187,14 @@ pub enum Reply {
     Memory {
         bytes: Option<u64>,
     },
+    /// CPU time and memory until now.
+    Footprint(Footprint),
+    /// The files that a process uses.
+    Files {
+        paths: Vec<PathBuf>,
+    },
+    /// What is in the page cache.
+    PageCache(PageCacheReport),
     /// The usage in the window.
     Usage(Box<Usage>),
     Stopped(ExitReport),

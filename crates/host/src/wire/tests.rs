@@ -1,8 +1,9 @@
 use super::*;
 use crate::{
     AttachSpec, AttachTarget, Cpus, ExitReport, InheritedVariables, Isolation, KillReason, Limits,
-    MachineUsage, ProcessSpec, Stdio, Topology,
+    MachineUsage, PageCacheReport, PageCacheRequest, ProcessSpec, Stdio, Topology,
 };
+use prony_records::Footprint;
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -350,6 +351,11 @@ fn requests() -> Vec<AgentRequest> {
         AgentRequest::Watch { window_ns: 1_000 },
         AgentRequest::Environment,
         AgentRequest::MemoryAvailable,
+        AgentRequest::PageCache(PageCacheRequest {
+            files: vec!["/usr/bin/cargo".into()],
+            folder: Some("build".into()),
+            evict: true,
+        }),
         AgentRequest::Pin {
             cpus: Cpus::from(vec![0]),
         },
@@ -381,6 +387,8 @@ fn requests() -> Vec<AgentRequest> {
     ];
     let orders = [
         Order::Memory,
+        Order::Footprint,
+        Order::Files,
         Order::Rest,
         Order::Wake,
         Order::BeginWindow,
@@ -408,6 +416,11 @@ fn answers() -> Vec<AgentResponse> {
             warnings: Vec::new(),
         },
         Reply::Memory { bytes: Some(4_096) },
+        Reply::Footprint(Footprint::default()),
+        Reply::Files {
+            paths: vec!["/usr/bin/cargo".into()],
+        },
+        Reply::PageCache(PageCacheReport::default()),
         Reply::Usage(Box::default()),
         Reply::Stopped(ExitReport {
             code: None,

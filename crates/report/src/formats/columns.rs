@@ -50,6 +50,7 @@ impl Columns {
         };
         let rate = rate_of(group);
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
+            Some("start") => of_start(group),
             Some("users") => (
                 vec![P75, P95, P99, Longest, CpusBusy, Memory],
                 vec![Cpu, rate, P50, Start],
@@ -94,7 +95,7 @@ impl Columns {
                 },
             );
         }
-        if group.confidence >= JMH && !group.is_open() {
+        if group.confidence >= JMH && !group.is_open() && group.load["kind"] != "start" {
             let score = Column {
                 what: ColumnKind::Score(rate),
                 unit: unit_of(group, rate),
@@ -110,6 +111,22 @@ impl Columns {
 
     pub(super) fn all(self) -> Vec<Column> {
         [self.first, self.more].concat()
+    }
+}
+
+/// The metrics of a measured start.
+fn of_start(group: &GroupReport) -> (Vec<Metric>, Vec<Metric>) {
+    use Metric::{
+        AnonymousBytesIdle as Anonymous, ArtefactBytes as Artefact, ArtefactBytesUsed as Used,
+        FileBytesIdle as Files, GoodputPerS as Rate, ListeningMs as Listening, MemoryBytesAfterLoad as After,
+        MemoryBytesFirstReply as AtFirst, MemoryBytesIdle as Idle, StartCpuNs as Cpu, StartMs as Start,
+        SteadyRateS as Steady,
+    };
+    match group.load["measures"].as_str() {
+        Some("cold") => (vec![Start, Cpu, Used, Artefact], vec![AtFirst, Listening]),
+        Some("memory") => (vec![Idle, AtFirst, After, Anonymous, Files], vec![Rate, Start]),
+        Some("steady_rate") => (vec![Steady, Rate, Start], vec![Cpu]),
+        _ => (vec![Start, Cpu, AtFirst], vec![Listening]),
     }
 }
 
@@ -181,6 +198,8 @@ impl Column {
         };
         match shown {
             None => "not known".to_owned(),
+            // The load ended before it.
+            Some(shown) if metric == Metric::SteadyRateS => shown.replace("no bound", "> load"),
             Some(shown) if row.summary.is_lower_bound(metric) => format!("≥ {shown}"),
             Some(shown) => shown,
         }

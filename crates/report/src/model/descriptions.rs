@@ -43,6 +43,7 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
             let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
             format!("highest offered rate with {objective}{on}")
         }
+        Some("start") => start(load),
         Some("users") => {
             let requests = count("requests_per_user").unwrap_or_default() as usize;
             format!(
@@ -52,6 +53,28 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
                 most("max_users", MAX_USERS, "at once")
             )
         }
+        _ => load.to_string(),
+    }
+}
+
+/// What is measured of a start: `first reply, all files in the page cache`.
+fn start(load: &Value) -> String {
+    let seconds = |key: &str| load[key].as_u64().map_or(0.0, |ns| ns as f64 / 1e9);
+    let under = || describe_load(&load["load"], false);
+    match load["measures"].as_str() {
+        Some("warm") => "first reply, all files in the page cache".to_owned(),
+        Some("cold") => "first reply, no file in the page cache".to_owned(),
+        Some("memory") => format!(
+            "memory at rest, after {} s without a request and after {} s of a {}",
+            seconds("rest_ns"),
+            seconds("duration_ns"),
+            under()
+        ),
+        Some("steady_rate") => format!(
+            "time to the steady rate, within {} s of a {}",
+            seconds("duration_ns"),
+            under()
+        ),
         _ => load.to_string(),
     }
 }

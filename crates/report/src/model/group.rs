@@ -179,9 +179,11 @@ pub(super) fn is_planned_as(entry: &Value, group: &Group) -> bool {
     // The load of a search is recorded as one of its own kind.
     let searched =
         group.load["kind"] == "capacity" && entry["search"]["objective"] == group.load["objective"];
+    // So is a measured start.
+    let started = group.load["kind"] == "start" && entry["start"]["measures"] == group.load["measures"];
     entry["contract"] == group.contract.as_str()
         && entry["workload"] == group.workload.as_str()
-        && (entry["load"] == group.load || searched)
+        && (entry["load"] == group.load || searched || started)
 }
 
 /// Warnings that more than half of the measured services have, each kind once with the number of services: readers skip what is

@@ -291,7 +291,7 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
             first_valid_ms: Some(4.0 * wobble),
-            idle_memory_bytes: None,
+            ..StartUp::default()
         },
         service_cpus: vec![1],
         generator_cpus: vec![0],

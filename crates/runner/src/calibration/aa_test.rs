@@ -107,6 +107,8 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         timeout_ns: TIMEOUT_NS,
         search: None,
         rank_by: None,
+        start: None,
+        rounds: None,
     };
     Plan {
         title: "one service entered twice".to_owned(),

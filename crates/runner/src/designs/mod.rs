@@ -6,6 +6,7 @@ mod interleaved;
 mod regression;
 mod sequence;
 mod shared_starts;
+mod starts;
 #[cfg(test)]
 mod testing;
 
@@ -15,6 +16,7 @@ pub use interleaved::Interleaved;
 pub use regression::{Judgement, Regression};
 pub use sequence::Sequence;
 pub use shared_starts::SharedStarts;
+pub use starts::MeasuredStarts;
 
 use crate::schedule::Design;
 use prony_config::{Plan, Starts};
@@ -31,6 +33,7 @@ pub fn design_of(plan: &Plan) -> Box<dyn Design + '_> {
             window: Duration::from_nanos(window_ns),
             cycles,
         }),
+        prony_config::Design::Starts => Box::new(MeasuredStarts { plan }),
         prony_config::Design::Duet => Box::new(Duet { plan, budget: None }),
         prony_config::Design::Regression => Box::new(Regression::new(plan, &options_of(plan), None)),
     }

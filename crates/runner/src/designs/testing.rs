@@ -18,6 +18,8 @@ pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
         timeout_ns: 1_000_000_000,
         search: None,
         rank_by: None,
+        start: None,
+        rounds: None,
     };
     let entries = (0..loads.len()).flat_map(|group| {
         services.iter().map(move |service| Entry {
@@ -134,6 +136,11 @@ pub(super) fn word(step: &Step) -> String {
         Step::Pause(_) => "pause",
         Step::Resume(_) => "resume",
         Step::Recheck(_) => "recheck",
+        Step::AwaitIdle(_) => "idle",
+        Step::Evict(_) => "evict",
+        Step::FindFiles(_) => "find files",
+        Step::Rest(..) => "rest",
+        Step::RecordStart(_) => "record",
         Step::Warn(..) => "warn",
         Step::GiveUp(..) => "give up",
         Step::Stop(_) => "stop",

@@ -3,6 +3,7 @@
 mod measurement;
 mod ready_service;
 mod slot;
+mod start;
 
 use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
@@ -80,10 +81,14 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     pub(crate) fn start(&mut self, number: Slot) -> Outcome {
         let failed = self.slots[number].take_failed_attempts();
         self.attempts.extend(failed);
+        let has_begun = self.slots[number].has_begun();
         let Some(planned) = self.slots[number].begin_first_trial() else {
             return Outcome::Skipped;
         };
-        self.show_begin(planned);
+        // A start before the measured one belongs to the same trial.
+        if !has_begun {
+            self.show_begin(planned);
+        }
         let result = self.slots[number].start(self.run);
         self.outcome(number, result)
     }
@@ -531,6 +536,6 @@ impl<'a, 'j> RunningServices<'a, 'j> {
 const fn cycles(plan: &Plan) -> u32 {
     match plan.design {
         Design::Interleaved { cycles, .. } => cycles,
-        Design::Sequence | Design::Duet | Design::Regression => 1,
+        Design::Sequence | Design::Starts | Design::Duet | Design::Regression => 1,
     }
 }

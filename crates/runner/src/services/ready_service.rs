@@ -2,11 +2,11 @@
 
 use crate::backing::Invariants;
 use crate::failure::FailureCause;
-use crate::start::is_listening;
-use crate::start::{self, StartedService, wait_until_ready};
+use crate::start::{self, LATER, SOON, StartedService, is_listening, wait_until_ready};
 use crate::trial::Trial;
 use crate::{Failure, RunContext};
 use prony_check::CheckRequest;
+use prony_config::Design;
 use prony_host::ExitReport;
 use prony_load::Target;
 use prony_records::{Exclusion, StartUp, TrialStage, Warning};
@@ -31,7 +31,14 @@ impl ReadyService {
         let target = self.subject.target.clone();
         let service = &mut *self.subject.service;
         let limit = trial.service.start_timeout;
-        let start_up = wait_until_ready(service, &request(trial, &target), limit, context)?;
+        let is_measured = trial.plan.design == Design::Starts;
+        let later = if is_measured { SOON } else { LATER };
+        let mut start_up = wait_until_ready(service, &request(trial, &target), (limit, later), context)?;
+        if is_measured {
+            start_up.first_reply = Some(service.footprint());
+            // That is after a rest.
+            start_up.idle_memory_bytes = None;
+        }
         // The reply may have come from another process that has the port.
         if let Some(ending) = service.ended() {
             let text = format!("the service {ending} before it was ready");

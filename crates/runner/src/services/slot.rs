@@ -8,20 +8,22 @@ use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
 use crate::schedule::{BlockPlacement, LoadId, LoadRun, OnFailure, Purpose, ServiceStart, Slot};
-use crate::start::{self, PORTS, Start, StartedService, wait_until_ready};
+use crate::start::{self, LATER, PORTS, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
 use crate::warm_up::WarmUpResult;
 use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, TrialPlacement};
 use prony_config::contract::Contract;
-use prony_config::{GroupPlan, Plan, PlannedTrial, Service, Starts, WorkerKind};
-use prony_host::{ExitReport, HostError, Placement, Process};
+use prony_config::{GroupPlan, Plan, PlannedTrial, Service, StartKind, Starts, WorkerKind};
+use prony_host::{ExitReport, HostError, PageCacheReport, Placement, Process};
 use prony_load::{Protocol, Target};
 use prony_records::{
-    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
-    TrialStage, Warning, WarningKind,
+    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartFiles, StartUp,
+    TrialRecord, TrialStage, Warning, WarningKind,
 };
+use prony_statistics::steady_rate;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::thread;
 
 /// One service of a block.
@@ -36,6 +38,21 @@ pub(super) struct ServiceSlot<'a> {
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
+    /// Its files and the page cache, if its start is measured.
+    pub(super) files: FoundFiles,
+    /// Warnings about the machine before its start.
+    pub(super) notes: Vec<Warning>,
+}
+
+/// The files of a service.
+#[derive(Default)]
+pub(super) struct FoundFiles {
+    /// Those that it had open or mapped.
+    pub(super) used: Vec<PathBuf>,
+    /// Size of the files of its build folder that it used, bytes.
+    pub(super) artefact_used_bytes: Option<u64>,
+    /// What was in the page cache before the last start.
+    pub(super) cached: Option<PageCacheReport>,
 }
 
 /// One trial of a service.
@@ -85,6 +102,8 @@ impl<'a> ServiceSlot<'a> {
             warmed: BTreeMap::new(),
             answers: Vec::new(),
             has_failed: false,
+            files: FoundFiles::default(),
+            notes: Vec::new(),
         }
     }
 
@@ -100,6 +119,16 @@ impl<'a> ServiceSlot<'a> {
 
     pub(super) fn has_open_trial(&self) -> bool {
         self.first_open_trial().is_some()
+    }
+
+    /// Whether its first open trial has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.first_open_trial().is_some_and(|one| one.began.is_some())
+    }
+
+    /// The parts of the first open trial.
+    pub(super) fn open_parts(&self) -> Option<Trial<'a>> {
+        self.first_open_trial()?.parts.as_ref().ok().copied()
     }
 
     /// The first open trial, for which the service is started.
@@ -235,16 +264,9 @@ impl<'a> ServiceSlot<'a> {
                 format!("it breaks its contract: {failure}"),
             ));
         }
-        let placement = &self.placement.placement;
-        ready.warnings = [&placement.warnings, subject.service.warnings(), &report.warnings]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
-        ready.warnings.extend(one_cpu(trial.service, placement));
-        ready
-            .warnings
-            .extend(start::external_note(trial.service, trial.plan.limits));
+        let mut warnings = warnings_of_start(&trial, &self.placement.placement, &*subject.service);
+        warnings.extend(report.warnings.iter().cloned());
+        ready.warnings = warnings;
         Ok(())
     }
 
@@ -261,7 +283,12 @@ impl<'a> ServiceSlot<'a> {
         if subject.backing_services.reset()? {
             let target = subject.target.clone();
             let limit = subject.service.age() + RECOVERS;
-            let again = wait_until_ready(&mut *subject.service, &request(&trial, &target), limit, context);
+            let again = wait_until_ready(
+                &mut *subject.service,
+                &request(&trial, &target),
+                (limit, LATER),
+                context,
+            );
             again.map_err(|failure| Failure {
                 reason: format!("after its backing services were restarted: {}", failure.reason),
                 ..failure
@@ -344,6 +371,14 @@ impl<'a> ServiceSlot<'a> {
             let ready = self.ready.as_ref().expect("invariant: the service is up");
             let mut measurement = self.facts(index, ready).measurement(windows, context)?;
             measurement.warnings.append(&mut self.trials[index].warnings);
+            measurement.warnings.append(&mut self.notes);
+            if trial
+                .group()
+                .start
+                .is_some_and(|start| start.measures == StartKind::SteadyRate)
+            {
+                measurement.start_up.steady_rate = steady_rate(&measurement.recording.intervals);
+            }
             judge_during(
                 &ready.subject.backing_services,
                 trial.contract,
@@ -363,6 +398,34 @@ impl<'a> ServiceSlot<'a> {
             is_shared: self.trials.len() > 1,
             is_later: earlier.any(|one| one.is_measured() || !one.windows.is_empty()),
         }
+    }
+
+    /// Ends the first open trial: its start is the result.
+    pub(super) fn record_start(&mut self) -> Result<(), Failure> {
+        let Some(index) = self.trials.iter().position(SlotTrial::is_open) else {
+            return Ok(());
+        };
+        let trial = self.open_parts().expect("invariant: it is open");
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        if let Some(ending) = ready.subject.service.ended() {
+            let text = format!("the service {ending} after its first reply");
+            return Err(Failure::service_ended(TrialStage::Start, &ending, text));
+        }
+        let placement = &self.placement.placement;
+        let mut warnings = warnings_of_start(&trial, placement, &*ready.subject.service);
+        warnings.append(&mut self.notes);
+        let files = self.files.record(&trial);
+        warnings.extend(files.as_ref().and_then(|files| still_cached(&trial, files)));
+        let measurement = Measurement {
+            start_up: ready.start_up,
+            files,
+            service_cpus: placement.service.cpus.as_slice().to_vec(),
+            generator_cpus: placement.generator().cpus.as_slice().to_vec(),
+            warnings,
+            ..Measurement::default()
+        };
+        self.end_trial(index, Ok(measurement));
+        Ok(())
     }
 
     /// The record of an open trial with its windows up to now.
@@ -556,6 +619,45 @@ impl SlotTrial<'_> {
     }
 }
 
+/// Share of the files of a service up to which its start counts as cold.
+const COLD: f64 = 0.02;
+
+impl FoundFiles {
+    /// What is recorded of them; `None` if the page cache was not read.
+    fn record(&self, trial: &Trial<'_>) -> Option<StartFiles> {
+        let cached = self.cached.as_ref()?;
+        let folder = &trial.built.folder;
+        let in_folder = cached.files.iter().filter(|file| file.path.starts_with(folder));
+        let own = cached.files.iter().filter(|file| file.is_own);
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Some(StartFiles {
+            artefact_used_bytes: self.artefact_used_bytes,
+            artefact_bytes: Some(in_folder.map(|file| file.bytes).sum()),
+            resident_share: cached.resident_share(),
+            dropped_all: cached.dropped_all,
+            left_out: own.filter_map(|file| name(&file.path)).collect(),
+        })
+    }
+}
+
+/// Warns about a start that was to be cold and was not, or that may not have been.
+fn still_cached(trial: &Trial<'_>, files: &StartFiles) -> Option<Warning> {
+    let is_cold = trial
+        .group()
+        .start
+        .is_some_and(|start| start.measures == StartKind::Cold);
+    let text = match files.resident_share {
+        _ if !is_cold => return None,
+        Some(share) if share <= COLD => return None,
+        Some(share) => format!(
+            "Not cold: {:.0} % of its files were still in the page cache.",
+            100.0 * share
+        ),
+        None => "Whether it was cold is unknown: none of its files is known.".to_owned(),
+    };
+    Some(Warning::new(WarningKind::Note, text))
+}
+
 /// Judges how a running service stopped.
 fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>, Failure> {
     let ending = stopped.map_err(|error| Failure::host(TrialStage::Stop, &error))?;
@@ -615,6 +717,15 @@ fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
             Failure::host(TrialStage::Start, &error)
         }
     })
+}
+
+/// Warnings about a service and its place.
+fn warnings_of_start(trial: &Trial<'_>, placement: &Placement, service: &dyn Process) -> Vec<Warning> {
+    let set = placement.warnings.iter().chain(service.warnings());
+    let mut warnings: Vec<Warning> = set.cloned().collect();
+    warnings.extend(one_cpu(trial.service, placement));
+    warnings.extend(start::external_note(trial.service, trial.plan.limits));
+    warnings
 }
 
 fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {

@@ -5,7 +5,7 @@ use super::{SessionObserver, summary, warnings};
 use crate::secrets;
 use crate::testbed::network_bound;
 use crate::{Cancel, CommandError, Journal, JournalError, NextRound, Noise, Progress, RunEnd};
-use prony_config::Plan;
+use prony_config::{Design, Plan};
 use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store, StoreError};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Minimum number of rounds before a run may stop for precision.
 const FEWEST_ROUNDS: u32 = 5;
+/// The same for measured starts, which take a second each.
+const FEWEST_STARTS: u32 = 10;
 /// Rounds before settled services are left out.
 const FEWEST_FOR_LEAVING_OUT: u32 = 3;
 /// Interval at which the progress is stored.
@@ -275,10 +277,20 @@ impl<'a> RunObserver<'a> {
     fn decide(&mut self, round: u32) -> Result<NextRound, CommandError> {
         let trials = self.store.trials(&self.record.id)?;
         let found = summary(self.record, &trials)?;
+        let groups = self.continuing(found.groups, round + 1);
+        let is_of_starts = self.plan.design == Design::Starts;
         let rule = StopRule {
             precision: self.plan.precision,
-            fewest_rounds: FEWEST_ROUNDS,
-            fewest_for_leaving_out: FEWEST_FOR_LEAVING_OUT,
+            fewest_rounds: if is_of_starts {
+                FEWEST_STARTS
+            } else {
+                FEWEST_ROUNDS
+            },
+            fewest_for_leaving_out: if is_of_starts {
+                FEWEST_STARTS
+            } else {
+                FEWEST_FOR_LEAVING_OUT
+            },
             most_rounds: self.plan.rounds,
             budget_s: self.plan.budget_ns.map(|ns| ns as f64 / 1e9),
         };
@@ -288,13 +300,28 @@ impl<'a> RunObserver<'a> {
             next_round_s: self.next_round_s(round, &trials),
         };
         self.ended = Some((round, self.spent()));
-        Ok(match next_round(&found.groups, &rule, &progress) {
+        Ok(match next_round(&groups, &rule, &progress) {
             Decision::All => NextRound::All,
-            Decision::Only(open) => NextRound::Only(self.unsettled(&found.groups, &open)),
+            Decision::Only(open) => NextRound::Only(self.unsettled(&groups, &open)),
             Decision::Stop(StopReason::Precision) => NextRound::End(RunEnd::Precise),
             Decision::Stop(StopReason::Budget) => NextRound::End(RunEnd::BudgetSpent),
             Decision::Stop(StopReason::Rounds | StopReason::NothingLeft) => NextRound::End(RunEnd::Complete),
         })
+    }
+
+    /// The groups that take part in this round: others have all of their trials, and decide nothing any more.
+    fn continuing(&self, groups: Vec<Group>, round: u32) -> Vec<Group> {
+        let is_over = |group: &Group| {
+            let mut planned = self.plan.groups.iter();
+            let own = planned.find(|planned| {
+                planned.contract == group.contract
+                    && planned.workload == group.workload
+                    && planned.load_record() == group.load
+            });
+            own.and_then(|own| own.rounds)
+                .is_some_and(|rounds| round >= rounds)
+        };
+        groups.into_iter().filter(|group| !is_over(group)).collect()
     }
 
     /// The entries of the plan that need more rounds: not measured yet, or among the open ones.

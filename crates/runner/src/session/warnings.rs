@@ -184,6 +184,8 @@ mod tests {
             timeout_ns: 1,
             search: None,
             rank_by: None,
+            start: None,
+            rounds: None,
         };
         let entry = |number: usize| Entry {
             service: format!("service-{number}"),
@@ -253,6 +255,8 @@ mod exclusions_tests {
             timeout_ns: 1,
             search: None,
             rank_by: None,
+            start: None,
+            rounds: None,
         }
     }
 

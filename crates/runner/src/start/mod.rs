@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) use external::{external_note, start_up};
-pub(crate) use ready::{is_listening, wait as wait_until_ready};
+pub(crate) use ready::{LATER, SOON, is_listening, wait as wait_until_ready};
 
 /// The parameters of a start.
 #[derive(Debug, Clone, Copy)]

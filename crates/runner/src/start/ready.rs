@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 /// Interval of probes right after the start: the resolution of the start-up time.
-const SOON: Duration = Duration::from_millis(1);
+pub(crate) const SOON: Duration = Duration::from_millis(1);
 /// Interval of probes after [`PATIENT_AFTER`]: probes disturb a service that starts slowly.
-const LATER: Duration = Duration::from_millis(10);
+pub(crate) const LATER: Duration = Duration::from_millis(10);
 const PATIENT_AFTER: Duration = Duration::from_millis(500);
 
 /// Longest wait for a service that answers, but incorrectly: the check reports what is wrong. A status of 500 or above means that it is
@@ -31,16 +31,18 @@ enum ReadinessProbe {
     Wrong(String),
 }
 
-/// Waits until the service accepts connections and answers the contract's first request correctly.
+/// Waits until the service accepts connections and answers the contract's first request correctly. `later`: the interval of probes of a
+/// service that starts slowly.
 pub(crate) fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
-    limit: Duration,
+    (limit, later): (Duration, Duration),
     bench: &RunContext<'_>,
 ) -> Result<StartUp, Failure> {
     let mut wait = ReadinessWait {
         service,
         limit,
+        later,
         cancel: bench.cancel,
         testbed: bench.testbed,
     };
@@ -52,6 +54,7 @@ pub(crate) fn wait(
         listening_ms: listening.map(ms),
         first_valid_ms: valid.map(ms),
         idle_memory_bytes: wait.service.memory_bytes(),
+        ..StartUp::default()
     })
 }
 
@@ -109,6 +112,8 @@ fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
 struct ReadinessWait<'a> {
     service: &'a mut dyn Process,
     limit: Duration,
+    /// Interval of probes after [`PATIENT_AFTER`].
+    later: Duration,
     cancel: &'a Cancel,
     testbed: &'a Testbed,
 }
@@ -149,7 +154,7 @@ impl ReadinessWait<'_> {
                 let text = format!("it was not ready within {:?}: {reason}", self.limit);
                 return Err(Failure::new(TrialStage::Start, text));
             }
-            let pause = if age < PATIENT_AFTER { SOON } else { LATER };
+            let pause = if age < PATIENT_AFTER { SOON } else { self.later };
             thread::sleep(pause.saturating_sub(began.elapsed()));
         }
     }

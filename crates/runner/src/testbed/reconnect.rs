@@ -1,8 +1,8 @@
 //! A remote host that can be reconnected after its connection was lost.
 
 use prony_host::{
-    AttachSpec, ClockSample, Connect, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Progress,
-    Remote, RemoteClaim, Topology, Transport,
+    AttachSpec, ClockSample, Connect, Cpus, Host, HostError, MachineUsage, PageCacheReport, PageCacheRequest,
+    Process, ProcessSpec, Progress, Remote, RemoteClaim, Topology, Transport,
 };
 use prony_records::Environment;
 use std::path::PathBuf;
@@ -179,6 +179,10 @@ impl Host for ReconnectingHost {
 
     fn memory_available_bytes(&self) -> Option<u64> {
         self.remote().memory_available_bytes()
+    }
+
+    fn page_cache(&self, request: &PageCacheRequest) -> Result<PageCacheReport, HostError> {
+        self.remote().page_cache(request)
     }
 
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {

@@ -151,7 +151,8 @@ fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
         let first = service.failed.iter().find(own).map(|&failed| failed.clone());
         return first.or_else(|| service.failed.first().map(|&failed| not_measured(failed)));
     }
-    (valid == 0).then(|| Exclusion {
+    let is_loaded = service.measured.iter().any(|(_, measured)| measured.has_load());
+    (is_loaded && valid == 0).then(|| Exclusion {
         stage: TrialStage::Measure,
         reason: "no reply of the measurement was valid".to_owned(),
         log_tail: Vec::new(),

@@ -104,7 +104,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         start_up: StartUp {
             listening_ms: Some(10.0),
             first_valid_ms: Some(12.0),
-            idle_memory_bytes: None,
+            ..StartUp::default()
         },
         service_cpus: vec![1],
         generator_cpus: vec![0],

@@ -23,6 +23,7 @@ use headline::HeadlineVerdict;
 use input::CompareSide;
 use measure::{CompareArgs, CompareMode};
 use outcome::CompareOutcome;
+use prony_config::RankBy;
 use prony_runner::ServiceSelector;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     /// Outcome that fails the comparison (exit code 3)
     #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
     fail_on: FailOn,
-    /// Another metric that may fail; repeatable
+    /// Another metric that may fail, e.g. start_up or memory; repeatable
     #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
     gates: Vec<Metric>,
     /// Confidence level, e.g. 95%
@@ -372,9 +373,14 @@ fn comparison(
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let found = Metric::of_key(text);
+    // Suites have short names for those that services are ranked by.
+    let ranked = RankBy::ALL.iter().find(|ranked| ranked.name() == text);
+    let found = Metric::of_key(ranked.map_or(text, |ranked| ranked.key()));
     found.ok_or_else(|| {
-        let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.key()).collect();
+        let short = RankBy::ALL.iter().map(|ranked| ranked.name());
+        let known: Vec<&str> = short
+            .chain(Metric::ALL.iter().map(|metric| metric.key()))
+            .collect();
         format!("unknown metric; known metrics are {}", known.join(", "))
     })
 }

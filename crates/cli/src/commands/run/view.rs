@@ -206,6 +206,13 @@ impl View {
             whole.inc(1);
         }
         let text = match &record.result {
+            Ok(measurement) if !measurement.has_load() => {
+                let first = measurement.start_up.first_valid_ms;
+                first.map_or_else(
+                    || "no valid reply".to_owned(),
+                    |ms| format!("first reply after {}", duration((ms * 1e6) as u64)),
+                )
+            }
             Ok(measurement) => {
                 let recording = &measurement.recording;
                 let p99 = recording

@@ -8,6 +8,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, sysconf};
+use prony_records::Footprint;
 use std::collections::HashMap;
 use std::fs;
 
@@ -113,6 +114,25 @@ impl Probe {
             };
         }
         from_proc(&pids, living_ns, switches)
+    }
+
+    /// CPU time and memory until now.
+    pub(in crate::supervisor) fn footprint(&self) -> Footprint {
+        let held = self.held();
+        let of_files = match self.counting() {
+            Some(group) => group.memory().map(|memory| memory.cached),
+            None => held
+                .rss
+                .zip(held.anon)
+                .map(|(resident, anon)| resident.saturating_sub(anon)),
+        };
+        Footprint {
+            // Exact, unlike that of samples, which do not make the kernel account for this tick.
+            cpu_ns: self.counters().cpu_ns,
+            memory_bytes: held.memory,
+            anonymous_bytes: held.anon,
+            file_bytes: of_files,
+        }
     }
 
     /// The current state, for the samples. Reads as few files as possible.

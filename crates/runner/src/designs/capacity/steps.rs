@@ -142,7 +142,15 @@ impl<'a> CapacitySteps<'a> {
             Step::WarmUp(..) | Step::Measure(_) => Some(self.try_next(self.course(start, results))),
             Step::Warn(..) => Some(Step::Recheck(0)),
             Step::Recheck(_) => Some(Step::Stop(0)),
-            Step::Pause(_) | Step::Resume(_) | Step::GiveUp(..) | Step::Stop(_) => None,
+            Step::AwaitIdle(_)
+            | Step::Evict(_)
+            | Step::FindFiles(_)
+            | Step::Rest(..)
+            | Step::RecordStart(_)
+            | Step::Pause(_)
+            | Step::Resume(_)
+            | Step::GiveUp(..)
+            | Step::Stop(_) => None,
         }
     }
 
