@@ -145,9 +145,10 @@ impl BackingProcesses {
         }
     }
 
-    /// Their resource usage since [`Self::begin_window`].
+    /// Their resource usage since [`Self::begin_window`]. One that only wrote files does nothing in the window.
     pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<GeneratorUsage>)> {
-        self.all.iter_mut().map(BackingProcess::end_window).collect()
+        let busy = self.all.iter_mut().filter(|one| !one.recipe.definition.beside_service);
+        busy.map(BackingProcess::end_window).collect()
     }
 }
 
