@@ -15,10 +15,10 @@ var (
 
 // Item is one of a shop, computed from its number.
 type Item struct {
-	ID    int      `json:"id"`
-	Name  string   `json:"name"`
-	Price int      `json:"price"`
-	Tags  []string `json:"tags"`
+	ID    int       `json:"id"`
+	Name  string    `json:"name"`
+	Price int       `json:"price"`
+	Tags  [3]string `json:"tags"`
 }
 
 // findItem gives the item with a number from 1 to largestID.
@@ -30,6 +30,6 @@ func findItem(i int) (Item, bool) {
 		ID:    i,
 		Name:  adjectives[i%16] + " " + nouns[i/16%16] + " " + strconv.Itoa(i),
 		Price: i*37%9900 + 100,
-		Tags:  []string{labels[i%20], labels[(i+7)%20], labels[(i+13)%20]},
+		Tags:  [3]string{labels[i%20], labels[(i+7)%20], labels[(i+13)%20]},
 	}, true
 }
