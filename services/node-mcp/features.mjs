@@ -8,8 +8,8 @@ const number = z.object({ id: z.int() });
 const item = z.object({ id: z.int(), name: z.string(), price: z.int(), tags: z.array(z.string()) });
 const person = z.object({ name: z.string() });
 
-// REPLIES is json or sse.
-export const handler = createMcpHandler(create, { responseMode: process.env.REPLIES || 'json' });
+// Replies are JSON unless REPLIES is sse.
+export const handler = createMcpHandler(create, { responseMode: process.env.REPLIES || 'auto' });
 
 // The SDK wants a server for each request.
 function create() {
