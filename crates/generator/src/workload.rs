@@ -20,6 +20,8 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) expectation: CompiledExpectation,
     /// Whether rules need the whole body, other than one that determines all its bytes.
     pub(crate) judges_body: bool,
+    /// Whether every reply is judged completely, not only the sampled ones.
+    pub(crate) judges_every_reply: bool,
     /// Whether JSON rules judge the body as it arrives, so that it need not be kept.
     pub(crate) judges_json_alone: bool,
     /// Whether the reply must be a stream.
@@ -259,6 +261,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         closes: operation.request.headers.iter().any(Header::asks_to_close),
         is_safe: matches!(operation.request.method.as_str(), "GET" | "HEAD" | "OPTIONS"),
         deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
+        judges_every_reply: expectation.judges_every_reply(),
         judges_json_alone: expectation.judges_json_alone(),
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
         takes: CapturePlan {

@@ -19,7 +19,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn start(&mut self, connection: u32, place: u32, due: DueRequest, now: u64) {
         let operation = &self.workload.operations[usize::from(due.operation)];
         let settings = &self.settings;
-        let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
+        let sampled = settings.check_all
+            || operation.judges_every_reply
+            || mix(settings.check_key ^ due.number) < settings.check_below;
         if due.starts_arrival {
             self.ledger.recorder.record_start();
         }
