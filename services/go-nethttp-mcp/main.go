@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol, revision 2026-07-28, on net/http without an SDK.
+// A server of the Model Context Protocol on net/http without an SDK: of revision 2026-07-28, or with sessions.
 package main
 
 import (
@@ -7,17 +7,45 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 )
 
 const longestBody = 4 << 20
 
+var hasSessions = os.Getenv("SESSIONS") == "true"
+
 func main() {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /mcp", answer)
+	if hasSessions {
+		mux.HandleFunc("POST /mcp", answerInSession)
+		mux.HandleFunc("DELETE /mcp", endSession)
+	} else {
+		mux.HandleFunc("POST /mcp", answer)
+	}
 	serve(mux)
 }
 
 func answer(w http.ResponseWriter, r *http.Request) {
+	request, failure, ok := read(w, r)
+	if !ok {
+		return
+	}
+	if failure == nil && request.ID == nil {
+		w.WriteHeader(http.StatusAccepted) // a notification
+		return
+	}
+	var result any
+	if failure == nil {
+		failure = request.check(r.Header)
+	}
+	if failure == nil {
+		result, failure = request.run()
+	}
+	write(w, response{Version: "2.0", ID: request.ID, Result: result, Error: failure})
+}
+
+// read gives the request, or what is wrong with it; without ok it has been answered.
+func read(w http.ResponseWriter, r *http.Request) (message request, failure *rpcError, ok bool) {
 	if !localOrigin(r.Header.Get("Origin")) {
 		http.Error(w, "foreign Origin", http.StatusForbidden)
 		return
@@ -31,19 +59,8 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body cannot be read", http.StatusRequestEntityTooLarge)
 		return
 	}
-	request, failure := parse(body)
-	if failure == nil && request.ID == nil {
-		w.WriteHeader(http.StatusAccepted) // a notification
-		return
-	}
-	var result any
-	if failure == nil {
-		failure = request.check(r.Header)
-	}
-	if failure == nil {
-		result, failure = request.run()
-	}
-	write(w, response{Version: "2.0", ID: request.ID, Result: result, Error: failure})
+	message, failure = parse(body)
+	return message, failure, true
 }
 
 // localOrigin is true without Origin, too: only browsers send one.

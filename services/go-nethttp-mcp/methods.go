@@ -13,13 +13,18 @@ var toolsJSON []byte
 
 type object = map[string]any
 
+var (
+	capabilities = object{"tools": object{}, "resources": object{}, "prompts": object{}}
+	serverInfo   = object{"name": "go-nethttp-mcp", "version": "1"}
+)
+
 func (r request) run() (any, *rpcError) {
 	switch r.Method {
 	case "server/discover":
 		return cacheable(object{
 			"supportedVersions": []string{revision},
-			"capabilities":      object{"tools": object{}, "resources": object{}, "prompts": object{}},
-			"_meta":             object{"io.modelcontextprotocol/serverInfo": object{"name": "go-nethttp-mcp", "version": "1"}},
+			"capabilities":      capabilities,
+			"_meta":             object{"io.modelcontextprotocol/serverInfo": serverInfo},
 		}), nil
 	case "tools/list":
 		return cacheable(object{"tools": json.RawMessage(toolsJSON)}), nil
@@ -101,14 +106,18 @@ func textResult(text string) object {
 	return complete(object{"content": []object{{"type": "text", "text": text}}})
 }
 
-// cacheable marks a result that a client may keep for a minute.
+// cacheable marks a result that a client may keep for a minute, which the revision with sessions does not know.
 func cacheable(result object) object {
-	result["ttlMs"] = 60_000
-	result["cacheScope"] = "public"
+	if !hasSessions {
+		result["ttlMs"] = 60_000
+		result["cacheScope"] = "public"
+	}
 	return complete(result)
 }
 
 func complete(result object) object {
-	result["resultType"] = "complete"
+	if !hasSessions {
+		result["resultType"] = "complete"
+	}
 	return result
 }

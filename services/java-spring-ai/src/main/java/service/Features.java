@@ -1,6 +1,7 @@
 package service;
 
 import io.modelcontextprotocol.spec.McpError;
+import io.modelcontextprotocol.spec.McpSchema.ErrorCodes;
 import io.modelcontextprotocol.spec.McpSchema.PromptMessage;
 import io.modelcontextprotocol.spec.McpSchema.Role;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
@@ -37,6 +38,9 @@ public class Features {
 
     @McpPrompt(name = "greet")
     public PromptMessage greet(@McpArg(name = "name", required = true) String name) {
+        if (name == null) {
+            throw McpError.builder(ErrorCodes.INVALID_PARAMS).message("name is missing").build();
+        }
         return PromptMessage.builder(Role.USER, TextContent.builder("Greet " + name + ".").build()).build();
     }
 }
