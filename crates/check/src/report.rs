@@ -3,6 +3,7 @@
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct CheckReport {
     pub seed: u64,
     /// The cases that ran, in the contract's order; disruptive ones come last.
     pub cases: Vec<CaseReport>,
+    /// Whether the service has each trait, by its name: all cases that show it pass.
+    pub traits: BTreeMap<String, bool>,
     /// The operations, by their names, and the cases that were not sent because they may change data on a server that prony did not
     /// start.
     pub skipped: Vec<String>,
@@ -123,6 +126,7 @@ impl CheckReport {
                 .collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
+            traits: self.traits.clone(),
             skipped: self.skipped.clone(),
             unavailable: None,
             took_ms: Some(self.took.as_millis() as u64),

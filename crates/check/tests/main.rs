@@ -12,6 +12,7 @@ mod front;
 mod grpc;
 mod hello;
 mod listening;
+mod mcp;
 mod mutants;
 mod person;
 mod relay;

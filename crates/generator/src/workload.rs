@@ -20,7 +20,7 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) expectation: CompiledExpectation,
     /// Whether rules need the whole body, other than one that determines all its bytes.
     pub(crate) judges_body: bool,
-    /// Whether each reply is judged, and not only a sample.
+    /// Whether every reply is judged completely, not only the sampled ones.
     pub(crate) judges_every_reply: bool,
     /// Whether JSON rules judge the body as it arrives, so that it need not be kept.
     pub(crate) judges_json_alone: bool,

@@ -14,9 +14,9 @@ use prony_load::formula::Formula;
 use prony_load::grpc::Messages;
 use prony_load::known_files::KnownFile;
 use prony_load::{
-    Body, BodyRule, Capture, Encoding, Expectation, FilePart, Header, HeaderRule, HeaderValue, Job, JsonRule, Load,
-    Operation, Order, Parameter, Part, Pick, Protocol, Series, Source, Spacing, Step, Template, TransportChoice,
-    WarmUp, Workload,
+    Body, BodyRule, Capture, Encoding, Expectation, FilePart, Header, HeaderRule, HeaderValue, Job, JsonRule,
+    JsonText, List, Load, Operation, Order, Parameter, Part, Pick, Protocol, SchemaPart, Series, Source,
+    Spacing, Step, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -84,6 +84,7 @@ on_both_transports!(
     replies_in_pieces,
     files_of_known_bytes,
     rules_for_json,
+    json_of_fresh_replies,
     streams_of_events,
     streams_of_lines,
     streams_of_known_messages,
@@ -342,7 +343,9 @@ fn files_of_known_bytes(transport: TransportChoice) {
                 false => ("", body),
             };
             let (kind, length) = (file.media_type, body.len());
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}Content-Length: {length}\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}Content-Length: {length}\r\n\r\n"
+            );
             if writer.write_all(&[head.as_bytes(), &body].concat()).is_err() {
                 return;
             }
@@ -375,8 +378,14 @@ fn files_of_known_bytes(transport: TransportChoice) {
     job.workload = Workload {
         name: "files".into(),
         operations: vec![operation],
-        order: Order::Mix(vec![Step { operation: 0, weight: 1 }]),
-        parameters: vec![column("name", names), column("type", ["text/css", "text/css", "image/webp"])],
+        order: Order::Mix(vec![Step {
+            operation: 0,
+            weight: 1,
+        }]),
+        parameters: vec![
+            column("name", names),
+            column("type", ["text/css", "text/css", "image/webp"]),
+        ],
     };
     assert_allocates_nothing(job);
 }
@@ -447,6 +456,101 @@ fn rules_for_json(transport: TransportChoice) {
             parameters: vec![Parameter {
                 name: "n".into(),
                 source: Source::Counter { start: 1 },
+            }],
+        };
+        assert_allocates_nothing(job);
+    }
+}
+
+/// A reply as `json_of_fresh_replies` expects it, with another order of members and further ones.
+fn fresh_reply(id: &str) -> String {
+    let item = format!(r#"{{\"tags\":[\"a\",\"\\u00e9\"],\"id\":{id}}}"#);
+    format!(
+        r#"{{"result":{{"kind":"item","ttl":5,"more":{{}},"text":"{item}","list":[{{"n":{id}}}]}},"id":{id}}}"#
+    )
+}
+
+/// JSON that differs in each reply is compared, alternatives and a schema are judged: all replies of the load, as
+/// JSON and as one event.
+fn json_of_fresh_replies(transport: TransportChoice) {
+    use std::io::{BufReader, Write as _};
+    for is_event in [false, true] {
+        let server = Server::new(move |stream, _| {
+            let mut writer = stream.try_clone().expect("a second handle");
+            let mut reader = BufReader::new(stream);
+            while let Some(request) = read_request(&mut reader) {
+                let id = path_of(&request.line).rsplit('/').next().expect("a number");
+                let message = fresh_reply(id);
+                let (kind, body) = match is_event {
+                    true => ("text/event-stream", format!(": comment\n\ndata: {message}\n\n")),
+                    false => ("application/json", message),
+                };
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
+                if writer.write_all((head + &body).as_bytes()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut job = toy::job(server.address, transport);
+        job.check.share = 0.05;
+        let alternative = |status: u16, body: BodyRule| Expectation {
+            status: vec![status],
+            single_event: true,
+            body: vec![body],
+            ..Expectation::default()
+        };
+        let schema = serde_json::json!({
+            "required": ["result"],
+            "properties": { "result": { "required": ["ttl", "text"], "properties": { "ttl": { "minimum": 0 } } } },
+        });
+        let expect = Expectation {
+            status: vec![200, 400],
+            single_event: true,
+            any: vec![
+                alternative(400, BodyRule::JsonPart(around(r#"{"id":"#, r#","error":{}}"#))),
+                alternative(
+                    200,
+                    BodyRule::JsonPart(around(r#"{"id":"#, r#","result":{"kind":"item"}}"#)),
+                ),
+            ],
+            body: vec![
+                BodyRule::JsonPart(around(r#"{"id":"#, r#","error":null,"result":{"ttl":5.0}}"#)),
+                BodyRule::JsonNotContains(Template::literal(r#"{"result":{"kind":"error"}}"#)),
+                BodyRule::JsonText(JsonText {
+                    at: "/result/text".into(),
+                    json: around(r#"{"id":"#, r#","tags":["a","é"]}"#),
+                }),
+                BodyRule::List(List {
+                    first: Template(vec![Part::Value(0)]),
+                    count: Template::literal("1"),
+                    each: Template(vec![
+                        Part::Literal(r#"{"n":"#.into()),
+                        Part::Formula(Formula::Item),
+                        Part::Literal("}".into()),
+                    ]),
+                    at: Some("/result/list".into()),
+                    only: false,
+                }),
+                BodyRule::JsonSchema(SchemaPart::whole(schema)),
+            ],
+            ..Expectation::default()
+        };
+        job.workload = Workload {
+            name: "fresh".into(),
+            order: Order::Mix(vec![Step {
+                operation: 0,
+                weight: 1,
+            }]),
+            operations: vec![Operation {
+                name: "call".into(),
+                request: get(path("call")),
+                expect,
+            }],
+            parameters: vec![Parameter {
+                name: "n".into(),
+                source: Source::Counter { start: 1000 },
             }],
         };
         assert_allocates_nothing(job);

@@ -480,7 +480,7 @@ pub enum WarmUp {
 #[serde(deny_unknown_fields)]
 pub struct Check {
     /// Share of the bodies that are checked, 0 to 1; the status is always checked. The generator checks all bodies
-    /// where that is cheap (a constant expected body).
+    /// where that is cheap: a constant expected body, or JSON.
     pub share: f64,
     /// Number of unexpected replies kept for display.
     pub keep: u32,

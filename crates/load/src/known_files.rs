@@ -79,12 +79,70 @@ const LONGER: usize = 101;
 
 /// Words of a text.
 const WORDS: [&str; 64] = [
-    "align", "animate", "array", "await", "background", "border", "bottom", "bound", "break", "button", "cache", "center",
-    "class", "color", "column", "const", "content", "default", "delay", "display", "element", "event", "export", "family",
-    "filter", "flex", "font", "function", "grid", "height", "hidden", "hover", "import", "index", "inherit", "inline",
-    "label", "layer", "layout", "left", "length", "margin", "module", "none", "object", "offset", "opacity", "overflow",
-    "padding", "position", "promise", "radius", "relative", "return", "right", "script", "section", "shadow", "solid",
-    "string", "style", "target", "transform", "width",
+    "align",
+    "animate",
+    "array",
+    "await",
+    "background",
+    "border",
+    "bottom",
+    "bound",
+    "break",
+    "button",
+    "cache",
+    "center",
+    "class",
+    "color",
+    "column",
+    "const",
+    "content",
+    "default",
+    "delay",
+    "display",
+    "element",
+    "event",
+    "export",
+    "family",
+    "filter",
+    "flex",
+    "font",
+    "function",
+    "grid",
+    "height",
+    "hidden",
+    "hover",
+    "import",
+    "index",
+    "inherit",
+    "inline",
+    "label",
+    "layer",
+    "layout",
+    "left",
+    "length",
+    "margin",
+    "module",
+    "none",
+    "object",
+    "offset",
+    "opacity",
+    "overflow",
+    "padding",
+    "position",
+    "promise",
+    "radius",
+    "relative",
+    "return",
+    "right",
+    "script",
+    "section",
+    "shadow",
+    "solid",
+    "string",
+    "style",
+    "target",
+    "transform",
+    "width",
 ];
 
 impl KnownFile {
@@ -197,7 +255,10 @@ impl Contents {
 
     /// The place of a file and its bytes.
     pub(crate) fn find(&self, name: &[u8]) -> Option<(usize, &[u8])> {
-        let place = self.files.iter().position(|(known, _)| known.as_bytes() == name)?;
+        let place = self
+            .files
+            .iter()
+            .position(|(known, _)| known.as_bytes() == name)?;
         Some((place, self.files[place].1.as_slice()))
     }
 }

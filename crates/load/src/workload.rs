@@ -1,6 +1,6 @@
 //! The operations of a load, and their mix or sequence.
 
-use crate::{BodyRule, Expectation, Parameter, Request, SchemaDocument, SchemaPart};
+use crate::{Expectation, Parameter, Request, SchemaDocument, SchemaPart};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -74,12 +74,12 @@ impl From<WorkloadJson> for Workload {
             .map(|(digest, value)| (digest, SchemaDocument::new(value)))
             .collect();
         let mut operations = read.operations;
-        for rule in operations.iter_mut().flat_map(|one| &mut one.expect.body) {
-            if let BodyRule::JsonSchema(part) = rule
-                && let Some(document) = documents.get(part.document.digest())
-            {
-                part.document = document.clone();
-            }
+        for operation in &mut operations {
+            operation.expect.visit_schemas_mut(&mut |part| {
+                if let Some(document) = documents.get(part.document.digest()) {
+                    part.document = document.clone();
+                }
+            });
         }
         Self {
             name: read.name,
@@ -93,10 +93,10 @@ impl From<WorkloadJson> for Workload {
 impl Serialize for Workload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut parts: BTreeMap<&str, Vec<&SchemaPart>> = BTreeMap::new();
-        for rule in self.operations.iter().flat_map(|one| &one.expect.body) {
-            if let BodyRule::JsonSchema(part) = rule {
+        for operation in &self.operations {
+            operation.expect.visit_schemas(&mut |part| {
                 parts.entry(part.document.digest()).or_default().push(part);
-            }
+            });
         }
         let schemas: BTreeMap<&str, Value> = parts
             .into_iter()

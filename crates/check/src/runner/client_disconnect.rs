@@ -211,6 +211,7 @@ mod tests {
             protocol: Protocol::Http1,
             seed: 1,
             thorough: false,
+            shows: None,
             allow_writes: true,
         };
         let exchange = Exchange {

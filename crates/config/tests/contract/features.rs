@@ -355,6 +355,31 @@ fn json_is_judged_as_a_whole_in_parts_and_as_lists() {
             false,
         ),
         (
+            "json_text = { at = \"/text\", json = { id = \"{id}\", next = \"{= id + 1}\" } }",
+            json!({ "text": "{\"next\": 8, \"id\": 7}" }),
+            true,
+        ),
+        (
+            "json_text = { at = \"/text\", json = { id = \"{id}\" } }",
+            json!({ "text": "{\"id\": 8}" }),
+            false,
+        ),
+        (
+            "any_of = [{ json = { id = 1 } }, { status = [200, 404], json_contains = { id = \"{= id * 2}\" } }]",
+            json!({ "id": 14, "more": 1 }),
+            true,
+        ),
+        (
+            "any_of = [{ json = { id = 1 } }, { status = [200, 404], json_contains = { id = \"{= id * 2}\" } }]",
+            json!({ "id": 1, "more": 1 }),
+            false,
+        ),
+        (
+            "single_event = true\njson = { id = \"{id}\" }",
+            json!({ "id": 7 }),
+            true,
+        ),
+        (
             "json_list = { count = 2, each = \"{item}\" }",
             json!([item(1), item(2)]),
             true,

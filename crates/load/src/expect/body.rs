@@ -1,9 +1,11 @@
 //! Rules for bodies.
 
+use super::document::Members;
 use super::file_part::CompiledFilePart;
 use super::generated::{self, CompiledList};
 use super::html::{self, CompiledTable};
 use super::json_schema::CompiledSchema;
+use super::json_values::{CompiledText, ExpectedJson};
 use super::{
     BodyRule, ExpectationError, Memory, Mismatch, Series, excerpt, json, protobuf, regular_expression, text,
 };
@@ -14,9 +16,10 @@ use regex::bytes::Regex;
 #[derive(Debug, Clone)]
 pub(super) enum CompiledRule {
     Exact(ExactBody),
-    Json(Template),
-    JsonPart(Template),
-    JsonNotContains(Template),
+    Json(ExpectedJson),
+    JsonPart(ExpectedJson),
+    JsonNotContains(ExpectedJson),
+    JsonText(CompiledText),
     List(CompiledList),
     Uploaded(Body),
     HtmlTable(CompiledTable),
@@ -44,9 +47,10 @@ impl CompiledRule {
     pub(super) fn compile(rule: &BodyRule) -> Result<Self, ExpectationError> {
         Ok(match rule {
             BodyRule::Exact(template) => Self::Exact(ExactBody::new(template)),
-            BodyRule::Json(template) => Self::Json(template.clone()),
-            BodyRule::JsonPart(template) => Self::JsonPart(template.clone()),
-            BodyRule::JsonNotContains(template) => Self::JsonNotContains(template.clone()),
+            BodyRule::Json(template) => Self::Json(ExpectedJson::new(template)),
+            BodyRule::JsonPart(template) => Self::JsonPart(ExpectedJson::new(template)),
+            BodyRule::JsonNotContains(template) => Self::JsonNotContains(ExpectedJson::new(template)),
+            BodyRule::JsonText(text) => Self::JsonText(text.compile()?),
             BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
             BodyRule::Uploaded(body) => Self::Uploaded(body.clone()),
             BodyRule::HtmlTable(table) => Self::HtmlTable(CompiledTable::new(table)),
@@ -79,6 +83,19 @@ impl CompiledRule {
         })
     }
 
+    /// Whether the rule judges every reply under load: JSON is compared without an allocation.
+    pub(super) const fn judges_every_reply(&self) -> bool {
+        matches!(
+            self,
+            Self::Json(_)
+                | Self::JsonPart(_)
+                | Self::JsonNotContains(_)
+                | Self::JsonText(_)
+                | Self::JsonSchema(_)
+                | Self::List(_)
+        )
+    }
+
     /// Judges a body by this rule. `place` is the rule's index in its expectation, `status` that of the reply.
     pub(super) fn judge(
         &self,
@@ -88,25 +105,17 @@ impl CompiledRule {
     ) -> Result<(), Mismatch> {
         match self {
             Self::Exact(exact) => exact.judge(body, memory, value),
-            Self::Json(template) => {
-                memory.render(template, value);
-                judge_meaning((place, body), memory, json::equal)
-            }
-            Self::JsonPart(template) => {
-                memory.render(template, value);
-                judge_meaning((place, body), memory, json::has)
-            }
-            Self::JsonNotContains(template) => json::lacks(memory.render(template, value), body),
+            Self::Json(expected) => expected.judge((place, body), Members::Same, memory, value),
+            Self::JsonPart(expected) => expected.judge((place, body), Members::Further, memory, value),
+            Self::JsonNotContains(unwanted) => unwanted.judge_absent(body, memory, value),
+            Self::JsonText(text) => text.judge(body, memory, value),
             Self::List(list) => list.judge((place, body), memory, value),
             Self::Uploaded(upload) => {
                 generated::render_upload(upload, memory, value);
                 judge_meaning((place, body), memory, json::equal)
             }
             Self::HtmlTable(table) => table.judge(body, memory, value),
-            Self::JsonSchema(schema) => {
-                memory.wanted.clear();
-                judge_meaning((place, body), memory, |_, got| schema.judge(got))
-            }
+            Self::JsonSchema(schema) => schema.judge_known((place, body), memory),
             Self::Matches(pattern) if pattern.is_match(body) => Ok(()),
             Self::Matches(pattern) => Err(Mismatch::new(
                 "body",

@@ -6,7 +6,7 @@ use super::decode::{self, DecodedSize};
 use super::events::{self, CompiledEvents};
 use super::file_part::CompiledFilePart;
 use super::header::CompiledValue;
-use super::json_rules::{self, CompiledJsonRules, JsonWalk};
+use super::json_rules::{self, CompiledJsonRules, EventName, JsonWalk, Kind};
 use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
 
 /// An [`Expectation`] with its regular expressions and schemas compiled.
@@ -17,6 +17,8 @@ pub struct CompiledExpectation {
     headers: Vec<(String, CompiledValue)>,
     body: Vec<CompiledRule>,
     json: Option<CompiledJsonRules>,
+    single_event: bool,
+    any: Vec<Self>,
     decode: bool,
     events: Option<CompiledEvents>,
     take: Vec<CompiledTake>,
@@ -46,6 +48,8 @@ impl Expectation {
             headers,
             body,
             json: CompiledJsonRules::compile(&self.json)?,
+            single_event: self.single_event,
+            any: self.any.iter().map(Self::compile).collect::<Result<_, _>>()?,
             decode: self.decode,
             events: self.events.as_ref().map(events::Events::compile).transpose()?,
             take: self
@@ -102,17 +106,17 @@ impl CompiledExpectation {
     #[inline]
     pub fn exact_body(&self) -> Option<&ExactBody> {
         match self.body.as_slice() {
-            [CompiledRule::Exact(exact)] if !self.decode && self.json.is_none() && !self.takes_of_body() => {
+            [CompiledRule::Exact(exact)]
+                if !self.decode
+                    && !self.single_event
+                    && self.any.is_empty()
+                    && self.json.is_none()
+                    && !self.takes_of_body() =>
+            {
                 Some(exact)
             }
             _ => None,
         }
-    }
-
-    /// Whether every reply can be judged under load, and not only a sample: comparing with known bytes is cheap.
-    #[inline]
-    pub fn judges_every_reply(&self) -> bool {
-        self.known_file().is_some()
     }
 
     /// The file of known bytes that is the only rule for the body.
@@ -125,13 +129,27 @@ impl CompiledExpectation {
 
     /// Whether the whole body is needed, either for rules or for decoding.
     pub fn judges_body(&self) -> bool {
-        self.decode || !self.body.is_empty() || self.json.is_some() || self.takes_of_body()
+        self.decode
+            || self.single_event
+            || !self.body.is_empty()
+            || self.json.is_some()
+            || self.takes_of_body()
+            || self.any.iter().any(Self::judges_body)
+    }
+
+    /// Whether every reply is judged completely under load, not only a share of them: files of known bytes are, and, unless the
+    /// body has to be decoded first, JSON and alternatives.
+    pub fn judges_every_reply(&self) -> bool {
+        let is_json = self.json.is_some() || self.body.iter().any(CompiledRule::judges_every_reply);
+        self.known_file().is_some() || !self.decode && (is_json || self.single_event || !self.any.is_empty())
     }
 
     /// Whether the body can be judged while it arrives and need not be kept: JSON rules are the only rules for it.
     pub fn judges_json_alone(&self) -> bool {
         self.json.is_some()
             && !self.decode
+            && !self.single_event
+            && self.any.is_empty()
             && self.body.is_empty()
             && !self.takes_of_body()
             && self.events.is_none()
@@ -186,7 +204,12 @@ impl CompiledExpectation {
     /// Whether any rule or capture reads headers.
     #[inline]
     pub fn checks_headers(&self) -> bool {
-        self.decode || self.json.is_some() || !self.headers.is_empty() || self.takes_of_head()
+        self.decode
+            || self.single_event
+            || self.json.is_some()
+            || !self.headers.is_empty()
+            || self.takes_of_head()
+            || self.any.iter().any(Self::checks_headers)
     }
 
     /// Whether later requests use a value captured from the body.
@@ -229,13 +252,23 @@ impl CompiledExpectation {
         reply: &Reply<'_>,
         mut value: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        self.judge_head(reply, memory, &mut value)?;
+        self.judge_all(memory, reply, &mut value)
+    }
+
+    fn judge_all<F: FnMut(usize, &mut Vec<u8>)>(
+        &self,
+        memory: &mut Memory,
+        reply: &Reply<'_>,
+        value: &mut F,
+    ) -> Result<(), Mismatch> {
+        self.judge_head(reply, memory, value)?;
+        self.judge_any(memory, reply, value)?;
         if !self.decode {
-            return self.judge_body(reply, reply.body, memory, &mut value);
+            return self.judge_body(reply, reply.body, memory, value);
         }
         let coding = decode::coding(reply.headers);
         let known = match self.known_file() {
-            Some(part) => Some(part.wanted(reply.status, memory, &mut value)?),
+            Some(part) => Some(part.wanted(reply.status, memory, value)?),
             None => None,
         };
         if let Some((place, wanted)) = known
@@ -256,13 +289,46 @@ impl CompiledExpectation {
                 encoded_bytes: reply.body.len() as u64,
                 decoded_bytes: decoded.len() as u64,
             });
-            self.judge_body(reply, &decoded, memory, &mut value)
+            self.judge_body(reply, &decoded, memory, value)
         });
         memory.decoded = decoded;
         if let (Some((place, _)), Ok(())) = (known, &result) {
             memory.encoded_files.insert(place, (coding, reply.body));
         }
         result
+    }
+
+    /// Whether one of the alternatives holds. The mismatch is that of the one whose status fits.
+    fn judge_any<F: FnMut(usize, &mut Vec<u8>)>(
+        &self,
+        memory: &mut Memory,
+        reply: &Reply<'_>,
+        value: &mut F,
+    ) -> Result<(), Mismatch> {
+        if self.any.is_empty() {
+            return Ok(());
+        }
+        memory.alternatives.resize_with(self.any.len(), Memory::default);
+        let mut shown = None;
+        // A service usually replies as it did before.
+        let last = memory.last_alternative.min(self.any.len() - 1);
+        for index in std::iter::once(last).chain((0..self.any.len()).filter(|&index| index != last)) {
+            let one = &self.any[index];
+            match one.judge_all(&mut memory.alternatives[index], reply, value) {
+                Ok(()) => {
+                    memory.last_alternative = index;
+                    return Ok(());
+                }
+                Err(mismatch) => {
+                    // The first one that fits in the order of the contract.
+                    let rank = (!one.accepts_status(reply.status), index);
+                    if shown.as_ref().is_none_or(|(best, _)| rank < *best) {
+                        shown = Some((rank, mismatch));
+                    }
+                }
+            }
+        }
+        shown.map_or(Ok(()), |(_, mismatch)| Err(mismatch))
     }
 
     fn judge_head(
@@ -284,13 +350,19 @@ impl CompiledExpectation {
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<(), Mismatch> {
-        for (place, rule) in self.body.iter().enumerate() {
-            rule.judge((place, reply.status, body), memory, value)?;
-        }
-        if let Some(json) = &self.json {
-            json.judge((reply.headers, body), memory, value)?;
-        }
-        self.capture(reply, body, memory)
+        let mut message = std::mem::take(&mut memory.message);
+        let result = self.data(reply.headers, body, &mut message).and_then(|data| {
+            memory.documents.is_read = None;
+            for (place, rule) in self.body.iter().enumerate() {
+                rule.judge((place, reply.status, data), memory, value)?;
+            }
+            if let Some(json) = &self.json {
+                json.judge((reply.headers, body), memory, value)?;
+            }
+            self.capture(reply, data, memory)
+        });
+        memory.message = message;
+        result
     }
 
     /// Captures values for later requests from a valid reply.
@@ -299,6 +371,25 @@ impl CompiledExpectation {
         self.take
             .iter()
             .try_for_each(|take| take.take(reply, body, &mut memory.captured))
+    }
+
+    /// The bytes that the rules for the body judge: those of the only event, where the reply has events.
+    fn data<'a>(
+        &self,
+        headers: &[(&[u8], &[u8])],
+        body: &'a [u8],
+        message: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Mismatch> {
+        if !self.single_event {
+            return Ok(body);
+        }
+        Ok(match json_rules::kind(headers)? {
+            Kind::Json => body,
+            Kind::Events => {
+                json_rules::only_message(body, EventName::Message, message)?;
+                message
+            }
+        })
     }
 
     fn judge_status(&self, reply: &Reply<'_>) -> Result<(), Mismatch> {

@@ -1,5 +1,6 @@
 //! Compares JSON values and names the first difference.
 
+use super::document::Members;
 use super::{Mismatch, excerpt};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -49,6 +50,29 @@ pub(super) fn tokens(pointer: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether the string at a path in the body is JSON equal to `expected`.
+pub(super) fn equal_in_text(tokens: &[String], expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    let at = || format!("body at /{}", tokens.join("/"));
+    let whole = || format!("a string with JSON equal to {}", excerpt(expected));
+    let got = parsed(body, whole)?;
+    let pointer: String = tokens
+        .iter()
+        .map(|token| format!("/{}", token.replace('~', "~0").replace('/', "~1")))
+        .collect();
+    match got.pointer(&pointer) {
+        Some(Value::String(text)) => equal(expected, text.as_bytes()).map_err(|mismatch| Mismatch {
+            what: format!("{}: {}", at(), mismatch.what),
+            ..mismatch
+        }),
+        Some(other) => Err(Mismatch::new(
+            at(),
+            whole(),
+            excerpt(other.to_string().as_bytes()),
+        )),
+        None => Err(Mismatch::new(at(), whole(), "nothing")),
+    }
+}
+
 /// Whether the value at a path in the body equals the JSON `expected`. With `only`, nothing else is next to the path.
 pub(super) fn equal_at(
     (tokens, only): (&[String], bool),
@@ -93,13 +117,6 @@ fn inside(value: Value, tokens: &[String], got: Option<&Value>) -> Value {
         Some(Value::Array(items)) if token == "0" => json!([inside(value, rest, items.first())]),
         got => json!({ token: inside(value, rest, got.and_then(|got| got.get(token))) }),
     }
-}
-
-/// Whether an object may have members that are not expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Members {
-    Same,
-    Further,
 }
 
 /// Parses the body as JSON; `wanted` describes the expected value for the mismatch of a body that is not JSON.
@@ -197,7 +214,12 @@ fn difference<'a>(
             }
             None
         }
-        (Value::Number(left), Value::Number(right)) if left.as_f64() == right.as_f64() => None,
+        // Two integers are compared exactly, which floating-point numbers could not do beyond 53 bits.
+        (Value::Number(left), Value::Number(right))
+            if (left.is_f64() || right.is_f64()) && left.as_f64() == right.as_f64() =>
+        {
+            None
+        }
         _ if wanted == got => None,
         _ => Some((Some(wanted), Some(got))),
     }

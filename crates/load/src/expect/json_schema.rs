@@ -3,7 +3,7 @@
 
 use super::header::hex;
 use super::json::parsed;
-use super::{ExpectationError, Mismatch, excerpt};
+use super::{ExpectationError, Memory, Mismatch, excerpt};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use prony_schema::{Schema, SchemaError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -264,13 +264,74 @@ impl SchemaPart {
             return Ok(CompiledSchema {
                 schema,
                 definition: Some(name.replace("~1", "/").replace("~0", "~")),
+                subjects: self.subjects(),
             });
         }
         let schema = self.document.alone(&self.pointer);
         Ok(CompiledSchema {
             schema: schema.map_err(|reason| ExpectationError::JsonSchema { reason })?,
             definition: None,
+            subjects: self.subjects(),
         })
+    }
+
+    /// What a verdict depends on.
+    fn subjects(&self) -> Vec<Subject> {
+        let mut subjects = Vec::new();
+        let schema = self.document.value().pointer(&self.pointer);
+        add_subjects(schema.unwrap_or(&Value::Null), &mut Vec::new(), &mut subjects);
+        subjects
+    }
+}
+
+/// A value on which the verdict of a schema depends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Subject {
+    /// The tokens of the JSON pointer to it.
+    path: Vec<String>,
+    /// Whether all of it matters; else only whether it is there and an object.
+    is_whole: bool,
+}
+
+/// Adds the values that a schema judges: where it says nothing but what single members are, only those members.
+fn add_subjects(schema: &Value, path: &mut Vec<String>, subjects: &mut Vec<Subject>) {
+    const ABOUT_MEMBERS: [&str; 9] = [
+        "$schema",
+        "$id",
+        "$comment",
+        "title",
+        "description",
+        "type",
+        "properties",
+        "required",
+        "$defs",
+    ];
+    let about_members = schema
+        .as_object()
+        .filter(|schema| schema.keys().all(|key| ABOUT_MEMBERS.contains(&key.as_str())))
+        .filter(|schema| schema.contains_key("properties") || schema.contains_key("required"));
+    subjects.push(Subject {
+        path: path.clone(),
+        is_whole: about_members.is_none(),
+    });
+    let Some(schema) = about_members else {
+        return;
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    for (name, property) in properties.into_iter().flatten() {
+        path.push(name.clone());
+        add_subjects(property, path, subjects);
+        path.pop();
+    }
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        if properties.is_none_or(|properties| !properties.contains_key(name)) {
+            let path = path.iter().cloned().chain([name.to_owned()]).collect();
+            subjects.push(Subject {
+                path,
+                is_whole: false,
+            });
+        }
     }
 }
 
@@ -280,9 +341,48 @@ pub(super) struct CompiledSchema {
     schema: Arc<Schema>,
     /// The definition of the document; its schema applies to a property of this name.
     definition: Option<String>,
+    subjects: Vec<Subject>,
 }
 
 impl CompiledSchema {
+    /// Judges a body. If everything on which the verdict depends has the same bytes as in a valid one before, it is valid.
+    pub(super) fn judge_known(
+        &self,
+        (place, body): (usize, &[u8]),
+        memory: &mut Memory,
+    ) -> Result<(), Mismatch> {
+        let mut known = std::mem::take(&mut memory.wanted);
+        known.clear();
+        if memory.reads(body) {
+            let document = &memory.documents.got;
+            for subject in &self.subjects {
+                let Some(place) = document.at(&subject.path) else {
+                    known.push(b'-');
+                    continue;
+                };
+                if document.is_object(place) && !subject.is_whole {
+                    known.push(b'{');
+                    continue;
+                }
+                let value = &body[document.source(place)];
+                known.push(b'=');
+                known.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                known.extend_from_slice(value);
+            }
+        } else {
+            known.push(b'?');
+            known.extend_from_slice(body);
+        }
+        let result = if memory.equal.contains(place, b"", &known) {
+            Ok(())
+        } else {
+            self.judge(body)
+                .inspect(|()| memory.equal.insert(place, b"", &known))
+        };
+        memory.wanted = known;
+        result
+    }
+
     /// Judges a body; the mismatch names the first member that the schema does not allow.
     pub(super) fn judge(&self, body: &[u8]) -> Result<(), Mismatch> {
         let value = parsed(body, || "JSON that the schema allows".to_owned())?;

@@ -5,6 +5,7 @@ mod body;
 mod capture;
 mod compiled;
 mod decode;
+mod document;
 pub mod events;
 mod file_part;
 mod generated;
@@ -13,6 +14,7 @@ mod html;
 mod json;
 mod json_rules;
 mod json_schema;
+mod json_values;
 mod protobuf;
 mod series;
 mod template_state;
@@ -29,6 +31,7 @@ pub use generated::List;
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
 pub use json_schema::{SchemaDocument, SchemaPart, validate_schema};
+pub use json_values::JsonText;
 pub use series::Series;
 pub use template_state::Memory;
 pub use text::excerpt;
@@ -59,6 +62,13 @@ pub struct Expectation {
     /// well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
+    /// Whether the reply may also be an event stream with exactly one event that has data, unnamed or a `message`. All
+    /// rules for the body judge that data then. The content type must be one of the two.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub single_event: bool,
+    /// Whole expectations, of which one must hold, in addition to all other rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<Expectation>,
     /// Whether to decode the body, in the coding that `Content-Encoding` names, before it is judged. A body that does
     /// not decode is a mismatch.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -82,6 +92,30 @@ impl Expectation {
     /// Whether the reply is a stream of messages.
     pub const fn is_stream(&self) -> bool {
         self.events.is_some()
+    }
+
+    /// Calls `each` with every JSON Schema, those of alternatives too.
+    pub(crate) fn visit_schemas<'a>(&'a self, each: &mut impl FnMut(&'a SchemaPart)) {
+        for rule in &self.body {
+            if let BodyRule::JsonSchema(part) = rule {
+                each(part);
+            }
+        }
+        for one in &self.any {
+            one.visit_schemas(each);
+        }
+    }
+
+    /// The same, to change them.
+    pub(crate) fn visit_schemas_mut(&mut self, each: &mut impl FnMut(&mut SchemaPart)) {
+        for rule in &mut self.body {
+            if let BodyRule::JsonSchema(part) = rule {
+                each(part);
+            }
+        }
+        for one in &mut self.any {
+            one.visit_schemas_mut(each);
+        }
     }
 }
 
@@ -129,6 +163,8 @@ pub enum BodyRule {
     JsonPart(Template),
     /// JSON that does not contain all of this.
     JsonNotContains(Template),
+    /// JSON with a string that is JSON itself.
+    JsonText(JsonText),
     /// JSON whose items are computed from their numbers.
     List(List),
     /// `{"bytes": n, "sha256": "…"}` of this body, which was sent.

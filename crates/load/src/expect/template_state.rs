@@ -2,6 +2,7 @@
 
 use super::DecodedSize;
 use super::capture::CaptureBuffer;
+use super::document::Document;
 use super::file_part::EncodedFiles;
 use super::json_rules::JsonWalk;
 
@@ -24,6 +25,12 @@ pub struct Memory {
     pub(super) walk: JsonWalk,
     /// The document that JSON rules last accepted, where the verdict depends on its bytes alone.
     pub(super) right: Vec<u8>,
+    /// The data of the only event of a reply.
+    pub(super) message: Vec<u8>,
+    pub(super) documents: Documents,
+    /// The memories of alternatives, and the one that held last.
+    pub(super) alternatives: Vec<Self>,
+    pub(super) last_alternative: usize,
     /// A decoded body.
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: DecodedSize,
@@ -38,6 +45,12 @@ impl Memory {
         self.sizes
     }
 
+    /// Reads the body of a reply as JSON, once for all rules. `false`: it has to be parsed in another way.
+    pub(super) fn reads(&mut self, body: &[u8]) -> bool {
+        let Documents { got, is_read, .. } = &mut self.documents;
+        *is_read.get_or_insert_with(|| got.read(body))
+    }
+
     /// Renders a template into `wanted`.
     pub(super) fn render(
         &mut self,
@@ -48,6 +61,17 @@ impl Memory {
         template.render(&mut self.wanted, value);
         &self.wanted
     }
+}
+
+/// JSON that is compared.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Documents {
+    /// The reply, once it has been read, and whether it could be read.
+    pub(super) got: Document,
+    pub(super) is_read: Option<bool>,
+    pub(super) wanted: Document,
+    /// The JSON in a string of the reply.
+    pub(super) inner: Document,
 }
 
 /// Bodies that were found equal although their bytes differ: JSON in another order, a message in another encoding. A

@@ -355,6 +355,8 @@ fn an_expectation_travels_as_json() {
     let expectation = Expectation {
         status: vec![200],
         grpc_status: Some(5),
+        single_event: true,
+        any: vec![Expectation::default()],
         headers: vec![HeaderRule {
             name: "x".into(),
             value: HeaderValue::Absent,
@@ -622,5 +624,171 @@ fn a_table_of_html_reads_as_its_rows() {
     ] {
         let error = judge(rule(), &body).expect_err(what);
         assert_eq!(error.what, what, "{error:?}");
+    }
+}
+
+/// Judges a reply with a status and a type.
+fn judge_whole(expectation: &Expectation, status: u16, kind: &str, body: &str) -> Result<(), Mismatch> {
+    let headers: [(&[u8], &[u8]); 1] = [(b"content-type", kind.as_bytes())];
+    let reply = Reply {
+        status,
+        grpc_status: None,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    let compiled = expectation.compile().expect("valid");
+    let mut memory = Memory::default();
+    let verdict = compiled.judge_with(&mut memory, &reply, |_, _| {});
+    let again = compiled.judge_with(&mut memory, &reply, |_, _| {});
+    assert_eq!(verdict, again);
+    verdict
+}
+
+#[test]
+fn a_string_that_is_json_is_compared_as_json() {
+    let rule = || {
+        BodyRule::JsonText(JsonText {
+            at: "/a/0/b~1c".into(),
+            json: Template::literal(r#"{"n": 1, "t": ["x"]}"#),
+        })
+    };
+    assert_eq!(
+        judge(rule(), r#"{"a":[{"b/c":"{\"t\":[\"\\u0078\"],\"n\":1.0}"}]}"#),
+        Ok(())
+    );
+    for (body, what) in [
+        (
+            r#"{"a":[{"b/c":"{\"n\":2,\"t\":[\"x\"]}"}]}"#,
+            "body at /a/0/b/c: body at n",
+        ),
+        (
+            r#"{"a":[{"b/c":"x"}]}"#,
+            "body at /a/0/b/c: body: not JSON (expected value at line 1 column 1)",
+        ),
+        (r#"{"a":[{"b/c":{"n":1,"t":["x"]}}]}"#, "body at /a/0/b/c"),
+        (r#"{"a":[]}"#, "body at /a/0/b/c"),
+        ("", "body: empty"),
+    ] {
+        assert_eq!(judge(rule(), body).expect_err(body).what, what, "{body}");
+    }
+}
+
+#[test]
+fn a_reply_may_be_one_event() {
+    let expectation = Expectation {
+        single_event: true,
+        body: vec![BodyRule::JsonPart(Template::literal(r#"{"id":1}"#))],
+        ..Expectation::default()
+    };
+    let judge =
+        |kind: &str, body: &str| judge_whole(&expectation, 200, kind, body).map_err(|wrong| wrong.what);
+    assert_eq!(judge("application/json", r#"{"id":1,"a":2}"#), Ok(()));
+    for events in [
+        "data: {\"id\":\ndata:1}\n\n",
+        ": a comment\nid: 0\ndata:\n\nevent: message\r\nretry: 5\r\ndata: {\"id\":1}\r\n\r\nid: 2\ndata\n\n",
+    ] {
+        assert_eq!(
+            judge("text/event-stream; charset=utf-8", events),
+            Ok(()),
+            "{events}"
+        );
+    }
+    for (kind, body, what) in [
+        ("text/event-stream", "data: {\"id\":2}\n\n", "body at id"),
+        ("text/event-stream", "data: {\"id\":1}\n", "events"),
+        (
+            "text/event-stream",
+            "data: {\"id\":1}\n\ndata: {\"id\":1}\n\n",
+            "events",
+        ),
+        ("text/event-stream", "event: note\ndata: {\"id\":1}\n\n", "events"),
+        ("text/event-stream", ": nothing\n\n", "events"),
+        ("text/event-stream", "{\"id\":1}", "events"),
+        ("text/plain", "{\"id\":1}", "header content-type"),
+    ] {
+        assert_eq!(judge(kind, body), Err(what.to_owned()), "{body}");
+    }
+}
+
+#[test]
+fn one_of_several_expectations_holds() {
+    let one = |status: &[u16], json: &str| Expectation {
+        status: status.to_vec(),
+        body: vec![BodyRule::JsonPart(Template::literal(json))],
+        ..Expectation::default()
+    };
+    let expectation = Expectation {
+        status: vec![200, 400, 404],
+        any: vec![
+            one(&[400, 200], r#"{"error":-32602}"#),
+            one(&[200], r#"{"isError":true}"#),
+            Expectation {
+                status: vec![404],
+                ..Expectation::default()
+            },
+        ],
+        body: Vec::new(),
+        ..Expectation::default()
+    };
+    let judge = |status, body: &str| {
+        judge_whole(&expectation, status, "application/json", body)
+            .map_err(|wrong| (wrong.what, wrong.expected))
+    };
+    for (status, body) in [
+        (200, r#"{"error":-32602}"#),
+        (400, r#"{"error":-32602}"#),
+        (200, r#"{"isError":true}"#),
+        (404, "no JSON"),
+    ] {
+        assert_eq!(judge(status, body), Ok(()), "{status} {body}");
+    }
+    // The mismatch is that of the first one whose status fits.
+    let at = |what: &str, expected: &str| Err((what.to_owned(), expected.to_owned()));
+    assert_eq!(judge(400, r#"{"isError":true}"#), at("body at error", "-32602"));
+    assert_eq!(judge(200, r#"{"error":0}"#), at("body at error", "-32602"));
+    assert_eq!(judge(500, "{}"), at("status", "200 or 400 or 404"));
+    let compiled = expectation.compile().expect("valid");
+    assert!(compiled.judges_every_reply() && compiled.judges_body() && !compiled.judges_json_alone());
+}
+
+#[test]
+fn a_schema_judges_what_it_speaks_of_in_every_reply() {
+    let schema = serde_json::json!({
+        "required": ["result"],
+        "properties": { "result": {
+            "type": "object",
+            "required": ["ttl", "list"],
+            "properties": { "ttl": { "type": "integer", "minimum": 0 }, "name": { "maxLength": 3 } },
+        } },
+    });
+    let expectation = Expectation {
+        body: vec![BodyRule::JsonSchema(SchemaPart::whole(schema))],
+        ..Expectation::default()
+    };
+    let compiled = expectation.compile().expect("valid");
+    let mut memory = Memory::default();
+    // One memory for all: what was valid before must not make another body valid.
+    for _ in 0..2 {
+        for (body, is_valid) in [
+            (r#"{"id":1,"result":{"ttl":5,"list":[1]}}"#, true),
+            (r#"{"id":2,"result":{"ttl":5,"list":[2]}}"#, true),
+            (r#"{"id":3,"result":{"ttl":-5,"list":[2]}}"#, false),
+            (r#"{"id":4,"result":{"ttl":5}}"#, false),
+            (r#"{"id":5,"result":{"ttl":5,"list":7,"name":"abc"}}"#, true),
+            (r#"{"id":6,"result":{"ttl":5,"list":7,"name":"abcd"}}"#, false),
+            (r#"{"id":7,"result":[5]}"#, false),
+            (r#"{"id":8}"#, false),
+            (r#"{"id":9,"result":{"ttl":5,"list":[1]},"id":9}"#, true),
+            ("no JSON", false),
+        ] {
+            let reply = Reply {
+                status: 200,
+                grpc_status: None,
+                headers: &[],
+                body: body.as_bytes(),
+            };
+            let verdict = compiled.judge_with(&mut memory, &reply, |_, _| {});
+            assert_eq!(verdict.is_ok(), is_valid, "{body}: {verdict:?}");
+        }
     }
 }

@@ -336,6 +336,12 @@ fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usi
     for value in values.into_iter().flatten() {
         TomlValue::texts(value, each);
     }
+    if let Some(text) = &expect.json_text {
+        TomlValue::texts(&text.get_ref().json, each);
+    }
+    for one in &expect.any_of {
+        texts_of(one.get_ref(), each);
+    }
     if let Some(list) = &expect.json_list {
         let list = list.get_ref();
         numbers([list.first.as_ref(), Some(&list.count)], each);

@@ -8,8 +8,9 @@ use crate::format::template::is_place;
 use crate::format::{Spanned, SpannedValue, TomlValue};
 use prony_load::{
     BodyRule, Bytes, Capture, Encoding, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError,
-    Origin, Part, Request, Series, Source, Template,
+    JsonText, Origin, Part, Request, Series, Source, Template,
 };
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
@@ -33,6 +34,9 @@ impl ExpectToml {
             || self.json_contains.is_some()
             || self.json_not_contains.is_some()
             || self.json_rules.is_some()
+            || self.json_text.is_some()
+            || self.single_event
+            || !self.any_of.is_empty()
             || self.json_list.is_some()
             || self.html_table.is_some()
             || self.content_encoding.is_some()
@@ -64,11 +68,22 @@ impl ExpectToml {
         self.is_only_within() || (self.statuses() == other.statuses() && grpc(self) == grpc(other))
     }
 
-    /// The accepted statuses; 200 by default.
+    /// The accepted statuses: those of the alternatives, or 200, by default.
     fn statuses(&self) -> Vec<u16> {
-        self.status
-            .as_ref()
-            .map_or_else(|| vec![200], |OneOrMany(codes)| Status::codes(codes))
+        if let Some(OneOrMany(codes)) = &self.status {
+            return Status::codes(codes);
+        }
+        if self.any_of.is_empty() {
+            return vec![200];
+        }
+        let mut all = BTreeSet::new();
+        for one in &self.any_of {
+            match one.get_ref().statuses().as_slice() {
+                [] => all.extend(200..300),
+                codes => all.extend(codes),
+            }
+        }
+        all.into_iter().collect()
     }
 }
 
@@ -122,16 +137,30 @@ impl Call<'_> {
         request: &Request,
         filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ConfigError> {
-        let expect = self.expect().get_ref();
         filling.set_body(&request.body);
+        let mut expectation = self.expectation(self.expect(), request, filling)?;
+        expectation.take = self.captured()?;
+        Ok(expectation)
+    }
+
+    /// The expectation as it is written, without captures.
+    fn expectation(
+        &self,
+        written: &Spanned<ExpectToml>,
+        request: &Request,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Expectation, ConfigError> {
+        let expect = written.get_ref();
         let mut expectation = Expectation {
+            single_event: expect.single_event,
+            any: self.alternatives(expect, request, filling)?,
             decode: expect.content_encoding.is_some(),
             status: expect.statuses(),
             grpc_status: None,
             headers: self.header_rules(expect, filling)?,
             body: self.body_rules(expect, (request, filling))?,
             json: self.json_rules(expect, filling)?,
-            take: self.captured()?,
+            take: Vec::new(),
             events: match &expect.events {
                 None => None,
                 Some(events) => Some(self.events(events, filling)?),
@@ -157,13 +186,39 @@ impl Call<'_> {
         expectation.body.extend(self.part_rules(expect, filling)?);
         let compiled = expectation
             .compile()
-            .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
+            .map_err(|error| self.invalid(written.span(), error.to_string()))?;
         if expectation.events.is_some() && compiled.judges_body() {
             let message =
                 "`events` describes the whole body: remove the other keys of `expect` about the body";
-            return Err(self.invalid(self.expect().span(), message));
+            return Err(self.invalid(written.span(), message));
         }
         Ok(expectation)
+    }
+
+    /// The expectations of which one must hold.
+    fn alternatives(
+        &self,
+        expect: &ExpectToml,
+        request: &Request,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Vec<Expectation>, ConfigError> {
+        let one = |written: &Spanned<ExpectToml>| {
+            let one = written.get_ref();
+            let others = [
+                ("grpc_status", one.grpc_status.is_some()),
+                ("message", one.message.is_some()),
+                ("events", one.events.is_some()),
+                ("echoed", one.echoed),
+                ("within", one.within.is_some()),
+                ("any_of", !one.any_of.is_empty()),
+            ];
+            if let Some((key, _)) = others.iter().find(|(_, is_given)| *is_given) {
+                let message = format!("an alternative of `any_of` cannot have `{key}`");
+                return Err(self.invalid(written.span(), message));
+            }
+            self.expectation(written, request, filling)
+        };
+        expect.any_of.iter().map(one).collect()
     }
 
     fn header_rules(
@@ -172,7 +227,8 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<HeaderRule>, ConfigError> {
         let mut rules = Vec::new();
-        let is_json = expect.json.is_some();
+        // With `single_event` the type may be that of events too, which is judged together with the body.
+        let is_json = expect.json.is_some() && !expect.single_event;
         match expect.content_type.as_deref() {
             Some("any") => {}
             Some(media_type) => rules.push(HeaderRule {
@@ -216,11 +272,7 @@ impl Call<'_> {
         Ok(rules)
     }
 
-    fn media_type(
-        &self,
-        written: &str,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<HeaderValue, ConfigError> {
+    fn media_type(&self, written: &str, filling: &PlaceholderValues<'_>) -> Result<HeaderValue, ConfigError> {
         if !written.contains('{') && !written.contains(" or ") {
             return Ok(HeaderValue::MediaType(written.to_owned()));
         }
@@ -264,6 +316,13 @@ impl Call<'_> {
                 json,
                 filling,
             )?));
+        }
+        if let Some(text) = &expect.json_text {
+            let text = text.get_ref();
+            rules.push(BodyRule::JsonText(JsonText {
+                at: text.at.get_ref().clone(),
+                json: self.expected_json("json_text", &text.json, filling)?,
+            }));
         }
         if let Some(list) = &expect.json_list {
             rules.push(self.list(list, filling)?);

@@ -36,6 +36,8 @@ pub struct Case {
     pub alone: bool,
     /// Whether only a thorough check runs the case, because it takes long.
     pub thorough: bool,
+    /// The trait that the case shows: then it is never a failure.
+    pub shows: Option<String>,
     /// The backing service that goes away during the case. Such a case runs after all others.
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
@@ -98,7 +100,9 @@ impl Case {
 
     /// The first change of a file.
     pub fn file_change(&self) -> Option<&FileChange> {
-        self.exchanges.iter().find_map(|exchange| exchange.change.as_ref())
+        self.exchanges
+            .iter()
+            .find_map(|exchange| exchange.change.as_ref())
     }
 
     /// Whether none of its requests changes data.
@@ -334,6 +338,7 @@ impl Contract {
             delivery,
             alone: written.serial || restart.is_some() || leave.is_some() || has_change,
             thorough: written.slow,
+            shows: written.shows.as_ref().map(|name| name.get_ref().clone()),
             restart,
             leave,
             r#trait: written.r#trait.clone(),

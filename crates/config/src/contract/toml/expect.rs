@@ -32,7 +32,20 @@ pub(crate) struct ExpectToml {
     #[schemars(extend("x-aliases" = ["json_part"]))]
     pub(crate) json_contains: Option<SpannedValue>,
     /// JSON that the body must not contain.
+    #[schemars(extend("x-aliases" = ["json_not"]))]
     pub(crate) json_not_contains: Option<SpannedValue>,
+    /// A string in the body that is JSON itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) json_text: Option<Spanned<JsonTextToml>>,
+    /// Whether the body may also be an event stream with exactly one event that has data, unnamed or a `message`. The other rules
+    /// apply to that data.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("x-aliases" = ["one_event"]))]
+    pub(crate) single_event: bool,
+    /// Whole expectations, of which one must hold besides the other keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-aliases" = ["any"]))]
+    pub(crate) any_of: Vec<Spanned<Self>>,
     /// A list in the body whose items are computed from their numbers.
     pub(crate) json_list: Option<Spanned<ListToml>>,
     /// The body is valid under this JSON Schema: a file of this folder, `"schemas.json#/$defs/Pet"`, or a table.
@@ -150,6 +163,21 @@ pub(crate) struct BuiltinToml {
     pub(crate) header_lines: Option<Spanned<String>>,
     /// How the reply reports the request that the backend received.
     pub(crate) received: Option<EchoFormat>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// A string in a JSON body that is JSON itself.
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonTextToml {
+    /// The JSON Pointer to the string.
+    pub(crate) at: Spanned<String>,
+    /// The JSON that it equals.
+    pub(crate) json: SpannedValue,
 }
 
 /// A list whose items are computed from their numbers.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Whether two JSON numbers have the same value, whatever their notation and size.
-pub(super) fn numbers(left: &[u8], right: &[u8]) -> bool {
+pub(in crate::expect) fn numbers(left: &[u8], right: &[u8]) -> bool {
     left == right || Number::of(left) == Number::of(right)
 }
 

@@ -16,7 +16,10 @@ use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree::{NodeId, Tree};
-use walk::{DEEPEST, Fault, PathMatch, Walker};
+use walk::{Fault, PathMatch, Walker};
+
+pub(super) use equal::numbers as equal_numbers;
+pub(super) use walk::DEEPEST;
 
 type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
 
@@ -254,7 +257,7 @@ impl CompiledJsonRules {
         let result = kind(headers).and_then(|kind| {
             let document = match kind {
                 Kind::Events if body.len() <= LONGEST => {
-                    only_message(body, &mut message)?;
+                    only_message(body, EventName::Any, &mut message)?;
                     &message
                 }
                 _ => body,
@@ -577,14 +580,30 @@ pub(super) fn kind(headers: Headers<'_>) -> Result<Kind, Mismatch> {
     }
 }
 
+/// The name of the event whose data is a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventName {
+    Any,
+    /// None, or `message`: what readers of server-sent events take for a message.
+    Message,
+}
+
 /// Extracts the data of the only event that has any.
-fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
+pub(super) fn only_message(body: &[u8], name: EventName, message: &mut Vec<u8>) -> Result<(), Mismatch> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     message.clear();
-    let (mut count, mut has_data) = (0, false);
+    let (mut count, mut has_data, mut is_named, mut is_other) = (0, false, false, false);
+    // Where the data of this event begins.
+    let mut begin = 0;
     for line in JsonLinesReader(body) {
         if line.is_empty() {
-            count += u32::from(std::mem::take(&mut has_data));
+            // Servers may send an event with an id and without a message first, so that clients can come back to it.
+            let is_empty = name == EventName::Message && message.len() == begin;
+            if std::mem::take(&mut has_data) && !is_empty {
+                count += 1;
+                is_other |= is_named;
+            }
+            is_named = false;
         } else if let Some(data) = line.strip_prefix(b"data") {
             let Some(data) = data
                 .strip_prefix(b":")
@@ -595,17 +614,23 @@ fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
             if has_data {
                 message.push(b'\n');
             } else {
-                message.clear();
+                begin = message.len();
             }
             has_data = true;
             message.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+        } else if let Some(event) = line.strip_prefix(b"event:") {
+            let event = event.strip_prefix(b" ").unwrap_or(event);
+            is_named = !matches!(event, b"" | b"message");
         }
     }
     // Data without a final empty line is not an event.
-    if count == 1 && !has_data {
+    let is_wrong = name == EventName::Message && is_other;
+    if count == 1 && !has_data && !is_wrong {
         return Ok(());
     }
-    let got = if has_data {
+    let got = if is_wrong {
+        "an event with data that is not a `message`".to_owned()
+    } else if has_data {
         "an event without a final empty line".to_owned()
     } else {
         format!("{count} events with data")

@@ -4,7 +4,7 @@
 use super::tree::{NodeId, Tree};
 
 /// The deepest nesting that is parsed.
-pub(super) const DEEPEST: usize = 128;
+pub(in crate::expect) const DEEPEST: usize = 128;
 
 /// Why a document is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 use super::*;
 use prony_load::Protocol;
 use prony_records::{Exclusion, Fault, ServiceId, TrialStage, Warning, WarningKind};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 fn case(name: &str, exchanges: usize) -> CaseReport {
@@ -47,6 +48,7 @@ fn report(cases: Vec<CaseReport>) -> CheckReport {
         protocol: Protocol::Http1,
         seed: 1,
         cases,
+        traits: BTreeMap::new(),
         skipped: Vec::new(),
         operations: Vec::new(),
         warnings: Vec::new(),

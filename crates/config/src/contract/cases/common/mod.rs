@@ -105,6 +105,7 @@ impl Contract {
                     delivery,
                     alone: false,
                     thorough: false,
+                    shows: None,
                     restart: None,
                     leave: None,
                     r#trait: None,

@@ -1,0 +1,3 @@
+module go-nethttp-mcp
+
+go 1.25
