@@ -20,7 +20,7 @@ use runner::CpuTimeFn;
 use prony_config::contract::{Case, Contract};
 use prony_load::{Protocol, Target};
 use prony_records::{Warning, WarningKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// A service, and the contract that it is checked against.
@@ -153,7 +153,7 @@ fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
 pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     let seed = !request.seed;
     let mut cases = request.cases(seed);
-    cases.retain(|case| !case.alone && !case.thorough);
+    cases.retain(|case| !case.alone && !case.thorough && case.shows.is_none());
     for case in &mut cases {
         let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
         // A long case whose calls capture nothing is a list of values, of which a sample is enough. Any other case needs all calls.
@@ -175,8 +175,10 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
 pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
+    let (shown, cases): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| case.shows.is_some());
     let (cases, warnings) = runner::run(request.target, request.protocol, cases);
     CheckReport {
+        traits: traits(request, shown),
         contract: request.contract.name.clone(),
         protocol: request.protocol,
         seed: request.seed,
@@ -186,6 +188,17 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
         warnings,
         took: started.elapsed(),
     }
+}
+
+/// Tries the cases that show traits. What is unusual about their replies is no remark about the service.
+fn traits(request: &CheckRequest<'_>, cases: Vec<Case>) -> BTreeMap<String, bool> {
+    let names: Vec<String> = cases.iter().filter_map(|case| case.shows.clone()).collect();
+    let (reports, _) = runner::run(request.target, request.protocol, cases);
+    let mut traits = BTreeMap::new();
+    for (name, report) in names.into_iter().zip(reports) {
+        *traits.entry(name).or_insert(true) &= report.passed();
+    }
+    traits
 }
 
 /// Timeout of a request.

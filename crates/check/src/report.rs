@@ -3,6 +3,7 @@
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct CheckReport {
     pub seed: u64,
     /// The cases that ran, in the contract's order; disruptive ones come last.
     pub cases: Vec<CaseReport>,
+    /// Whether the service has each trait, by its name: all cases that show it pass.
+    pub traits: BTreeMap<String, bool>,
     /// The operations, by their names, and the cases that were not sent because they may change data on a server that prony did not
     /// start.
     pub skipped: Vec<String>,
@@ -63,8 +66,6 @@ pub struct CaseReport {
     pub failed: usize,
     /// The first failures.
     pub failures: Vec<Failure>,
-    /// The property that the case tries; it is never a failure.
-    pub r#trait: Option<String>,
 }
 
 /// A request without the expected reply.
@@ -103,8 +104,9 @@ impl CheckReport {
 
     /// The first failure with its case, as one line of text.
     pub fn first_failure(&self) -> Option<String> {
-        let mut failed = self.cases.iter().filter(|case| !case.passed());
-        failed.find_map(|case| Some(format!("{}: {}", case.name, case.failures.first()?)))
+        self.cases
+            .iter()
+            .find_map(|case| Some(format!("{}: {}", case.name, case.failures.first()?)))
     }
 
     /// The row of this service in the table of a check.
@@ -123,6 +125,7 @@ impl CheckReport {
                 .collect(),
             failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
+            traits: self.traits.clone(),
             skipped: self.skipped.clone(),
             unavailable: None,
             took_ms: Some(self.took.as_millis() as u64),
@@ -131,14 +134,13 @@ impl CheckReport {
 }
 
 impl CaseReport {
-    /// Whether every request got the expected reply, or need not.
+    /// Whether every request got the expected reply.
     pub const fn passed(&self) -> bool {
-        self.failed == 0 || self.r#trait.is_some()
+        self.failed == 0
     }
 
     fn rows(&self) -> impl Iterator<Item = CaseFailure> {
-        let failures = self.failures.iter().filter(|_| !self.passed());
-        failures.map(|failure| CaseFailure {
+        self.failures.iter().map(|failure| CaseFailure {
             case: self.name.clone(),
             expected: format!("{}: {}: {}", failure.request, failure.what, failure.expected),
             got: failure.got.clone(),

@@ -178,16 +178,16 @@ pub(crate) fn show(text: &str) -> anyhow::Result<()> {
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
-    title: &'static str,
+pub(crate) struct Column<'a> {
+    title: &'a str,
     /// Whether its cells are numbers, which end below each other.
     is_number: bool,
     /// In a narrow terminal the columns of the highest levels are left out. Those of level 0 always stay.
     level: u8,
 }
 
-impl Column {
-    pub(crate) const fn text(title: &'static str, level: u8) -> Self {
+impl<'a> Column<'a> {
+    pub(crate) const fn text(title: &'a str, level: u8) -> Self {
         Self {
             title,
             is_number: false,
@@ -195,7 +195,7 @@ impl Column {
         }
     }
 
-    pub(crate) const fn number(title: &'static str, level: u8) -> Self {
+    pub(crate) const fn number(title: &'a str, level: u8) -> Self {
         Self {
             title,
             is_number: true,
@@ -209,7 +209,7 @@ const GAP: usize = 3;
 
 /// A table without lines, indented by `indent`. No cell is cut: if the table is too wide, its last column wraps between words, and
 /// columns are left out.
-pub(crate) fn table(headings: &[Column], rows: &[Vec<String>], indent: usize, columns: usize) -> String {
+pub(crate) fn table(headings: &[Column<'_>], rows: &[Vec<String>], indent: usize, columns: usize) -> String {
     let widths: Vec<usize> = (0..headings.len())
         .map(|place| {
             let cells = rows.iter().map(|row| width(&row[place]));
@@ -247,7 +247,7 @@ pub(crate) fn table(headings: &[Column], rows: &[Vec<String>], indent: usize, co
 }
 
 /// The least width of these columns: the last one, if it is text, can be as narrow as its longest word.
-fn least(headings: &[Column], rows: &[Vec<String>], shown: &[usize], widths: &[usize]) -> usize {
+fn least(headings: &[Column<'_>], rows: &[Vec<String>], shown: &[usize], widths: &[usize]) -> usize {
     let all = shown.iter().map(|&place| widths[place]).sum::<usize>() + GAP * shown.len().saturating_sub(1);
     match shown.last() {
         Some(&last) if !headings[last].is_number => {
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_narrow_table_loses_its_least_important_columns_but_no_letter() {
-        const HEADINGS: [Column; 4] = [
+        const HEADINGS: [Column<'static>; 4] = [
             Column::text("run", 0),
             Column::number("trials", 0),
             Column::text("started", 2),

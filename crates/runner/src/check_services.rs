@@ -53,6 +53,7 @@ impl Row {
             operations: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

@@ -95,7 +95,7 @@ fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
     };
     let mut parts = Vec::new();
     if args.dry_run && !entries.is_empty() {
-        const HEADINGS: [Column; 2] = [Column::number("size", 0), Column::text("path", 0)];
+        const HEADINGS: [Column<'static>; 2] = [Column::number("size", 0), Column::text("path", 0)];
         let rows = removed_entries(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
         parts.push(text::table(
             &HEADINGS,

@@ -6,6 +6,7 @@ use prony_records::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, 
 use prony_report::{Format, Input, Report, TerminalStyle, charts, render};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 fn report_of(
     run: &RunRecord,
@@ -385,6 +386,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
             .into_iter()
             .collect(),
         warnings: warnings.iter().map(ToString::to_string).collect(),
+        traits: BTreeMap::new(),
         skipped: Vec::new(),
         unavailable: unavailable.map(str::to_owned),
         took_ms: None,

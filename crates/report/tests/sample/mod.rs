@@ -9,6 +9,7 @@ use prony_records::{
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A name and text that would do harm if they were taken for markup.
@@ -179,6 +180,7 @@ fn checks() -> CheckMatrix {
             operations: [("hello".to_owned(), vec!["hello".to_owned()])].into(),
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

@@ -97,6 +97,9 @@ fn merged(known: &ServiceCheck, check: &ServiceCheck) -> ServiceCheck {
         }
     }
     row.operations.extend(check.operations.clone());
+    for (name, has) in &check.traits {
+        *row.traits.entry(name.clone()).or_insert(true) &= *has;
+    }
     let new = check
         .failures
         .iter()
@@ -133,6 +136,7 @@ mod tests {
                 })
                 .collect(),
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

@@ -4,7 +4,7 @@ use crate::text::{self, Column};
 use prony_statistics::{Calibration, TruthCheck};
 use std::fmt::Write as _;
 
-const HEADINGS: [Column; 6] = [
+const HEADINGS: [Column<'static>; 6] = [
     Column::text("check", 0),
     Column::number("truth", 1),
     Column::number("measured", 0),

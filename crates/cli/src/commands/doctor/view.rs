@@ -19,7 +19,7 @@ pub(super) struct DoctorView {
     pub(super) own_commands: Option<String>,
 }
 
-const TOOLCHAINS: [Column; 2] = [Column::text("toolchain", 0), Column::text("version", 0)];
+const TOOLCHAINS: [Column<'static>; 2] = [Column::text("toolchain", 0), Column::text("version", 0)];
 
 /// A table of toolchains with their versions.
 pub(super) fn toolchains(rows: &[Vec<String>], columns: usize) -> String {
@@ -38,7 +38,7 @@ impl DoctorView {
         } else {
             findings.join("\n")
         });
-        let tables: [(&[Column], &[Vec<String>]); 3] = [
+        let tables: [(&[Column<'static>], &[Vec<String>]); 3] = [
             (
                 &[
                     Column::text("missing", 0),

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn shown((headings, rows): (&[Heading], &[Vec<Value>]), columns: usize) -> String {
-    let headings: Vec<Column> = headings.iter().map(|(_, column)| *column).collect();
+    let headings: Vec<Column<'_>> = headings.iter().map(|(_, column)| *column).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(text).collect()).collect();
     text::table(&headings, &rows, 0, columns)
 }
@@ -143,7 +143,7 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// The key of a value in JSON, and its column in text.
-type Heading = (&'static str, Column);
+type Heading = (&'static str, Column<'static>);
 type Table = (&'static [Heading], Vec<Vec<Value>>);
 
 const SERVICES: [Heading; 8] = [

@@ -35,7 +35,7 @@ fn is_at_fault(row: &Row) -> bool {
 }
 
 fn text(rows: &[Row]) -> String {
-    const HEADINGS: [Column; 6] = [
+    const HEADINGS: [Column<'static>; 6] = [
         Column::text("service", 0),
         Column::text("variant", 0),
         Column::number("bytes", 0),

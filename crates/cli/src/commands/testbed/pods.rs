@@ -37,7 +37,7 @@ pub(crate) fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-const HEADINGS: [Column; 4] = [
+const HEADINGS: [Column<'static>; 4] = [
     Column::text("kind", 0),
     Column::text("name", 0),
     Column::text("since", 1),

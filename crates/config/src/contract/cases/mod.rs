@@ -36,12 +36,12 @@ pub struct Case {
     pub alone: bool,
     /// Whether only a thorough check runs the case, because it takes long.
     pub thorough: bool,
+    /// The trait that the case shows: then it is never a failure.
+    pub shows: Option<String>,
     /// The backing service that goes away during the case. Such a case runs after all others.
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
     pub leave: Option<ClientDisconnect>,
-    /// The property that the case tries; it is never a failure.
-    pub r#trait: Option<String>,
 }
 
 /// How the requests of a case are delivered to the service.
@@ -334,9 +334,9 @@ impl Contract {
             delivery,
             alone: written.serial || restart.is_some() || leave.is_some() || has_change,
             thorough: written.slow,
+            shows: written.shows.as_ref().map(|name| name.get_ref().clone()),
             restart,
             leave,
-            r#trait: written.r#trait.clone(),
         }))
     }
 

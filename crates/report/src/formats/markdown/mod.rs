@@ -350,12 +350,17 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
     for case in &failed {
         out += &format!(" {} |", safe(case));
     }
-    out += &format!("\n|---|---:|{}\n", ":---:|".repeat(failed.len()));
+    let traits: BTreeSet<&String> = checks.iter().flat_map(|check| check.traits.keys()).collect();
+    for name in &traits {
+        out += &format!(" {} |", safe(name));
+    }
+    let columns = failed.len() + traits.len();
+    out += &format!("\n|---|---:|{}\n", ":---:|".repeat(columns));
     for check in checks {
         let sign = if check.warnings.is_empty() { "" } else { " ⚠" };
         out += &format!("| {}{sign} |", safe(&check_name(report, check)));
         if let Some(reason) = &check.unavailable {
-            out += &format!(" not checked: {} |{}\n", safe(reason), " |".repeat(failed.len()));
+            out += &format!(" not checked: {} |{}\n", safe(reason), " |".repeat(columns));
             continue;
         }
         let fails = |case: &str| check.failures.iter().any(|failure| failure.case == case);
@@ -366,6 +371,14 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
                 (true, _) => "✗",
                 (false, true) => "✓",
                 (false, false) => "",
+            };
+            out += &format!(" {cell} |");
+        }
+        for name in &traits {
+            let cell = match check.traits.get(*name) {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
             };
             out += &format!(" {cell} |");
         }

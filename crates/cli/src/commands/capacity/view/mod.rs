@@ -276,7 +276,7 @@ pub(super) fn step(point: &Point, with_heading: bool, columns: usize) -> String 
     }
 }
 
-const HEADINGS: [Column; 6] = [
+const HEADINGS: [Column<'static>; 6] = [
     Column::number("   offered/s", 0),
     Column::number("  valid/s", 0),
     Column::number("success", 1),
@@ -286,7 +286,7 @@ const HEADINGS: [Column; 6] = [
 ];
 
 /// The headings of a language model, with token times.
-const TOKENS: [Column; 8] = [
+const TOKENS: [Column<'static>; 8] = [
     Column::number("offered/s", 0),
     Column::number("good/s", 0),
     Column::number("TTFT p50", 2),

@@ -6,6 +6,7 @@ use crate::text::{self, Column, plural};
 use prony_check::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 use prony_config::contract::is_common_case;
 use prony_runner::check_services::{Outcome, Row};
+use std::collections::BTreeSet;
 
 /// The case that sends valid requests of every operation.
 const KEEP_ALIVE: &str = "keep-alive";
@@ -140,6 +141,15 @@ fn operations(report: &CheckReport, columns: usize) -> String {
         let requests = plural(case.exchanges as u64, "request");
         lines.push([case.name.clone(), String::new(), mark.to_owned(), requests]);
     }
+    for (name, has) in &report.traits {
+        let mark = if *has { "✓" } else { "–" };
+        lines.push([
+            format!("trait: {name}"),
+            String::new(),
+            mark.to_owned(),
+            yes_or_no(*has),
+        ]);
+    }
     for (mark, passed) in [("✓", true), ("✗", false)] {
         let names: Vec<&str> = common
             .iter()
@@ -153,6 +163,10 @@ fn operations(report: &CheckReport, columns: usize) -> String {
         }
     }
     aligned(&lines, columns)
+}
+
+fn yes_or_no(has: bool) -> String {
+    if has { "yes" } else { "no" }.to_owned()
 }
 
 const COMMON: &str = "common cases";
@@ -211,28 +225,39 @@ fn of_operation(
     }
 }
 
-/// One row for each service: the number of its cases, or the names of those that failed.
+/// One row for each service: the number of its cases or the names of those that failed, and whether it has each trait.
 fn services(rows: &[Row], columns: usize) -> String {
-    const HEADINGS: [Column; 4] = [
+    let mut headings = vec![
         Column::text("service", 0),
         Column::text("contract", 0),
         Column::text("protocol", 1),
-        Column::text("cases", 0),
     ];
+    let traits = rows
+        .iter()
+        .filter_map(report_of)
+        .flat_map(|report| report.traits.keys());
+    let traits: BTreeSet<&str> = traits.map(String::as_str).collect();
+    headings.extend(traits.iter().map(|name| Column::text(name, 2)));
+    headings.push(Column::text("cases", 0));
     let cells = rows.iter().map(|row| {
         let what = match &row.outcome {
             Outcome::Checked(report) => of_report(report),
             Outcome::Failed(excluded) => format!("✗ {}", first_line(&excluded.reason)),
             Outcome::Unavailable(reason) => format!("– not available: {}", first_line(reason)),
         };
-        vec![
+        let mut cells = vec![
             row.id.to_string(),
             row.contract.clone(),
             protocol_word(row.protocol).to_owned(),
-            what,
-        ]
+        ];
+        cells.extend(traits.iter().map(|&name| {
+            let has = report_of(row).and_then(|report| report.traits.get(name));
+            has.map_or_else(|| "–".to_owned(), |has| yes_or_no(*has))
+        }));
+        cells.push(what);
+        cells
     });
-    text::table(&HEADINGS, &cells.collect::<Vec<_>>(), 2, columns)
+    text::table(&headings, &cells.collect::<Vec<_>>(), 2, columns)
 }
 
 fn of_report(report: &CheckReport) -> String {

@@ -1,6 +1,7 @@
 use super::*;
 use prony_load::Protocol;
 use prony_records::{Exclusion, Fault, ServiceId, TrialStage, Warning, WarningKind};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 fn case(name: &str, exchanges: usize) -> CaseReport {
@@ -10,7 +11,6 @@ fn case(name: &str, exchanges: usize) -> CaseReport {
         exchanges,
         failed: 0,
         failures: Vec::new(),
-        r#trait: None,
     }
 }
 
@@ -47,6 +47,7 @@ fn report(cases: Vec<CaseReport>) -> CheckReport {
         protocol: Protocol::Http1,
         seed: 1,
         cases,
+        traits: BTreeMap::new(),
         skipped: Vec::new(),
         operations: Vec::new(),
         warnings: Vec::new(),

@@ -66,7 +66,7 @@ fn comparison_text(comparison: &Comparison, columns: usize) -> String {
 
 /// A row for each metric of a service: both values in one unit, the change and its interval.
 fn metrics_table(service: &ServiceChange, comparison: &Comparison, columns: usize) -> String {
-    const HEADINGS: [Column; 6] = [
+    const HEADINGS: [Column<'static>; 6] = [
         Column::text("metric", 0),
         Column::number("base", 1),
         Column::number("new", 1),

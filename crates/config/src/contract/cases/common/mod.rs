@@ -105,9 +105,9 @@ impl Contract {
                     delivery,
                     alone: false,
                     thorough: false,
+                    shows: None,
                     restart: None,
                     leave: None,
-                    r#trait: None,
                 });
             }
         }
