@@ -39,7 +39,6 @@ impl Tally {
             exchanges: self.sent,
             failed: self.failed,
             failures: self.failures,
-            r#trait: case.r#trait.clone(),
         }
     }
 

@@ -236,12 +236,12 @@ mod tests {
             delivery: Delivery::InTurn,
             alone: true,
             thorough: false,
+            shows: None,
             restart: None,
             leave: Some(ClientDisconnect {
                 streams: 4,
                 within: Duration::ZERO,
             }),
-            r#trait: None,
         };
         let result = run_disconnect_case(&request, &case, cpu_time);
         // The service may notice the last disconnects only now.

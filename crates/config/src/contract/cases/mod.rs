@@ -42,8 +42,6 @@ pub struct Case {
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
     pub leave: Option<ClientDisconnect>,
-    /// The property that the case tries; it is never a failure.
-    pub r#trait: Option<String>,
 }
 
 /// How the requests of a case are delivered to the service.
@@ -341,7 +339,6 @@ impl Contract {
             shows: written.shows.as_ref().map(|name| name.get_ref().clone()),
             restart,
             leave,
-            r#trait: written.r#trait.clone(),
         }))
     }
 

@@ -38,10 +38,6 @@ pub(crate) struct CaseToml {
     /// Clients that disconnect in the middle of their streams.
     #[schemars(extend("x-aliases" = ["leave"]))]
     pub(crate) disconnect: Option<Spanned<ClientDisconnectToml>>,
-    /// A property that services may or may not have: the case is tried like any other, and reports show yes or no. It is never a
-    /// failure.
-    #[serde(rename = "trait", skip_serializing_if = "Option::is_none")]
-    pub(crate) r#trait: Option<String>,
 }
 
 /// A backing service that goes away and comes back with the same data.

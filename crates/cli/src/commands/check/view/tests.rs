@@ -11,7 +11,6 @@ fn case(name: &str, exchanges: usize) -> CaseReport {
         exchanges,
         failed: 0,
         failures: Vec::new(),
-        r#trait: None,
     }
 }
 

@@ -108,7 +108,6 @@ impl Contract {
                     shows: None,
                     restart: None,
                     leave: None,
-                    r#trait: None,
                 });
             }
         }
