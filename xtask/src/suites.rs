@@ -49,6 +49,7 @@ const STUDIES: &[Study] = &[
     in_parallel("catalog", &["go-nethttp", "java-spring"]),
     in_parallel("upload", &["go-nethttp", "python-fastapi"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
+    in_parallel("secure", &["go-nethttp", "node-http"]),
     alone(
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],

@@ -23,6 +23,7 @@ mod skip;
 mod snoop;
 mod stream;
 mod tls;
+mod tls_mutants;
 mod toy;
 mod upload;
 

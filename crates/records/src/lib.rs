@@ -36,7 +36,7 @@ pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use load_id::load_id;
 pub use recording::{
-    Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
+    Address, AgreedTls, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval,
     IntervalPart, Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome,
     Outcomes, Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording,

@@ -216,6 +216,7 @@ mod tests {
             contract: &contract,
             target: &target,
             protocol: Protocol::Http1,
+            tls: None,
             seed: 1,
             thorough: false,
             allow_writes: true,

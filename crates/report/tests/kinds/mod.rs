@@ -385,6 +385,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
             .into_iter()
             .collect(),
         warnings: warnings.iter().map(ToString::to_string).collect(),
+        traits: std::collections::BTreeMap::new(),
         skipped: Vec::new(),
         unavailable: unavailable.map(str::to_owned),
         took_ms: None,

@@ -179,6 +179,7 @@ fn checks() -> CheckMatrix {
             operations: [("hello".to_owned(), vec!["hello".to_owned()])].into(),
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

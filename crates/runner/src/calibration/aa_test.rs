@@ -107,6 +107,9 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         timeout_ns: TIMEOUT_NS,
         search: None,
         rank_by: None,
+        over: None,
+        requests_per_connection: None,
+        resumption: None,
     };
     Plan {
         title: "one service entered twice".to_owned(),

@@ -109,6 +109,9 @@ impl ComparisonPair<'_> {
             timeout_ns: TIMEOUT.as_nanos() as u64,
             search: None,
             rank_by: None,
+            over: None,
+            requests_per_connection: None,
+            resumption: None,
         })
     }
 }

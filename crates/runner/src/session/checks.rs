@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         let entry = &self.plan.entries[planned.entry];
         let row = unchecked(
             &record.service,
-            (&record.contract, entry.protocol),
+            (&record.contract, entry.channel),
             excluded,
             self.catalogue.variant(&entry.service, &entry.variant),
         );
@@ -133,6 +133,7 @@ mod tests {
                 })
                 .collect(),
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,
