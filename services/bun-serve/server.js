@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { start } from './cluster.cjs';
 import { count, fib, parse } from './numbers.cjs';
 import { snoop } from './snoop.js';
@@ -6,9 +7,19 @@ import { snoop } from './snoop.js';
 const GRACE_MS = 2000;
 
 start(() => {
-  const server = Bun.serve({
+  const servers = [listen(process.env.PORT || 8080)];
+  if (process.env.TLS_PORT) servers.push(listen(process.env.TLS_PORT, identity()));
+  process.on('SIGTERM', () => {
+    Promise.all(servers.map((server) => server.stop())).then(() => process.exit(0));
+    setTimeout(() => process.exit(0), GRACE_MS);
+  });
+});
+
+function listen(port, tls) {
+  return Bun.serve({
     hostname: process.env.HOST || '127.0.0.1',
-    port: process.env.PORT || 8080,
+    port,
+    tls,
     // The kernel shares the connections out among the workers.
     reusePort: true,
     // Otherwise a connection that is quiet for ten seconds is closed.
@@ -29,11 +40,16 @@ start(() => {
       return reply('no such path', 404);
     },
   });
-  process.on('SIGTERM', () => {
-    server.stop().then(() => process.exit(0));
-    setTimeout(() => process.exit(0), GRACE_MS);
-  });
-});
+}
+
+function identity() {
+  return {
+    cert: Bun.file(process.env.TLS_CERT),
+    key: Bun.file(process.env.TLS_KEY),
+    // Each worker has its own keys for tickets, so another could not resume what one began.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
 
 function answer(compute, text) {
   const n = parse(text);

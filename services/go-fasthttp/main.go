@@ -43,8 +43,16 @@ func main() {
 		close(stopped)
 	}()
 
-	address := net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080"))
-	if err := server.ListenAndServe(address); err != nil {
+	host := cmp.Or(os.Getenv("HOST"), "127.0.0.1")
+	if port := os.Getenv("TLS_PORT"); port != "" {
+		go func() {
+			address := net.JoinHostPort(host, port)
+			if err := server.ListenAndServeTLS(address, os.Getenv("TLS_CERT"), os.Getenv("TLS_KEY")); err != nil {
+				log.Fatal(err)
+			}
+		}()
+	}
+	if err := server.ListenAndServe(net.JoinHostPort(host, cmp.Or(os.Getenv("PORT"), "8080"))); err != nil {
 		log.Fatal(err)
 	}
 	<-stopped

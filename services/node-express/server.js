@@ -1,6 +1,10 @@
 'use strict';
 
+const https = require('https');
+
 const { create } = require('./application');
 const { serve } = require('./serve');
 
-serve(create([require('./hello'), require('./sequence'), require('./snoop'), require('./person')]));
+const app = create([require('./hello'), require('./sequence'), require('./snoop'), require('./person')]);
+// Express knows HTTP/1.1 alone.
+serve(app, https.createServer);

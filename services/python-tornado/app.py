@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import signal
+import ssl
 from collections.abc import Callable
 
 from tornado.httpserver import HTTPServer
@@ -59,29 +60,40 @@ app = DecodingApplication(
 )
 
 
-async def serve(sockets):
-    server = HTTPServer(app)
-    server.add_sockets(sockets)
+async def serve(listeners):
+    servers = []
+    for sockets, tls in listeners:
+        server = HTTPServer(app, ssl_options=tls)
+        server.add_sockets(sockets)
+        servers.append(server)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     await stop.wait()
-    server.stop()
-    # Each request is answered at once, so none is in flight.
-    await server.close_all_connections()
+    for server in servers:
+        server.stop()
+        # Each request is answered at once, so none is in flight.
+        await server.close_all_connections()
 
 
-def work(sockets):
-    asyncio.run(serve(sockets))
+def work(listeners):
+    asyncio.run(serve(listeners))
+
+
+def listen(port: str):
+    # Hundreds of connections may come at once; the default is 128.
+    return bind_sockets(int(port), os.environ.get("HOST", "127.0.0.1"), backlog=2048)
 
 
 def main():
-    # Hundreds of connections may come at once; the default is 128.
-    sockets = bind_sockets(
-        int(os.environ.get("PORT", "8080")), os.environ.get("HOST", "127.0.0.1"), backlog=2048
-    )
+    listeners = [(listen(os.environ.get("PORT", "8080")), None)]
+    if "TLS_PORT" in os.environ:
+        # The workers inherit the keys for tickets, too.
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+        listeners.append((listen(os.environ["TLS_PORT"]), tls))
     count = int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0)))
     fork = multiprocessing.get_context("fork")
-    workers = [fork.Process(target=work, args=(sockets,)) for _ in range(count)]
+    workers = [fork.Process(target=work, args=(listeners,)) for _ in range(count)]
     for worker in workers:
         worker.start()
     signal.signal(signal.SIGTERM, lambda *_: [worker.terminate() for worker in workers])

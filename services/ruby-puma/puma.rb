@@ -4,6 +4,9 @@ require "etc"
 
 environment "production"
 bind "tcp://#{ENV.fetch("HOST", "127.0.0.1")}:#{ENV.fetch("PORT", "8080")}?backlog=4096"
+if ENV.key?("TLS_PORT")
+  ssl_bind ENV.fetch("HOST", "127.0.0.1"), ENV["TLS_PORT"], cert: ENV["TLS_CERT"], key: ENV["TLS_KEY"], backlog: 4096
+end
 workers Integer(ENV.fetch("WORKERS", Etc.nprocessors))
 # Ruby runs one thread of a process at a time; more of them help only those that wait.
 threads 5, 5

@@ -48,6 +48,7 @@ mod resume;
 mod run;
 mod schemas;
 mod secrets;
+mod secure;
 mod server;
 mod shared_starts;
 mod shopfront;

@@ -1,11 +1,13 @@
-"""A service for the contract hello, which misbehaves according to MODE. For the black-box tests."""
+"""A service for the contract hello, also over TLS, which misbehaves according to MODE. For the black-box tests."""
 
 import http.client
 import os
 import signal
 import socket
+import ssl
 import struct
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
@@ -180,6 +182,25 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
+class TlsServer(Server):
+    def finish_request(self, request, client_address):
+        if MODE == "slow-handshakes":
+            end = time.thread_time() + 0.001
+            while time.thread_time() < end:
+                pass
+        try:
+            with CONTEXT.wrap_socket(request, server_side=True) as connection:
+                super().finish_request(connection, client_address)
+                connection.unwrap()
+        except OSError:
+            # A client that offers too little, or that has left.
+            pass
+
+
+def serve_tls():
+    TlsServer((os.environ["HOST"], int(os.environ["TLS_PORT"])), Handler).serve_forever()
+
+
 if MODE == "dies":
     print("cannot find the flux capacitor", file=sys.stderr)
     sys.exit(7)
@@ -187,4 +208,11 @@ if MODE == "dies":
 # http.client also counts the line that ends the headers.
 http.client._MAXHEADERS = 200
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+if "TLS_PORT" in os.environ:
+    CONTEXT = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    CONTEXT.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    CONTEXT.set_alpn_protocols(["http/1.1"])
+    if MODE == "no-tickets":
+        CONTEXT.num_tickets = 0
+    threading.Thread(target=serve_tls, daemon=True).start()
 Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()

@@ -209,6 +209,19 @@ export interface Details {
   generator_cpus: number[];
 }
 
+/** What TLS costs a service. */
+export interface TlsCost {
+  /** Rounds in which it was measured over TLS and in clear. */
+  pairs: number;
+  /** Over TLS ÷ in clear. */
+  cpu_ratio: Estimate | null;
+  goodput_ratio: Estimate | null;
+  handshake_cpu_ns: Estimate | null;
+  /** Share of the handshakes that resumed a session. */
+  resumed_share: number | null;
+  agreed: { version: string; cipher_suite: string; key_exchange: string | null; protocol: string | null } | null;
+}
+
 export type Row = {
   service: string;
   variant: string;
@@ -224,6 +237,8 @@ export type Row = {
   ratio_to_first?: Estimate;
   /** Capacity: the rate that a further start sustains, with the confidence of the intervals. */
   sustained_per_s?: number;
+  /** Over TLS only. */
+  tls?: TlsCost;
   trials: number;
   failed_trials: number;
   bytes_per_reply: number | null;

@@ -55,6 +55,7 @@ const STUDIES: &[Study] = &[
     ),
     alone("start", &["go-nethttp", "java-netty/current", "python-flask"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
+    in_parallel("secure", &["go-nethttp", "node-http"]),
     alone(
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],

@@ -10,6 +10,7 @@ mod judge;
 mod report;
 mod runner;
 mod tally;
+mod tls;
 mod websocket;
 
 pub use call::{CallReply, call};
@@ -18,6 +19,7 @@ pub use runner::BackingControl;
 use runner::CpuTimeFn;
 
 use prony_config::contract::{Case, Contract};
+use prony_config::{Channel, TlsProtocol};
 use prony_load::{Protocol, Target};
 use prony_records::{Warning, WarningKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,8 @@ pub struct CheckRequest<'a> {
     /// Where the service listens, and whether it speaks TLS.
     pub target: &'a Target,
     pub protocol: Protocol,
+    /// The TLS of a service that prony gave a certificate; `None`: the certificate is unknown, or there is no TLS.
+    pub tls: Option<DeclaredTls<'a>>,
     /// Seed of the random values in the cases.
     pub seed: u64,
     /// Whether to run slow cases too.
@@ -38,7 +42,22 @@ pub struct CheckRequest<'a> {
     pub allow_writes: bool,
 }
 
+/// What a service must do on its TLS port.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredTls<'a> {
+    /// The protocols that it declares.
+    pub protocols: &'a [TlsProtocol],
+    /// The certificates that it got, as in its file: the leaf first, PEM.
+    pub certificates: &'a str,
+}
+
 impl CheckRequest<'_> {
+    /// The channel that is checked. A server that prony did not start is named by its protocol, with and without TLS.
+    fn channel(&self) -> Channel {
+        let over_tls = self.tls.and_then(|_| Channel::over_tls(self.protocol));
+        over_tls.unwrap_or_else(|| self.protocol.into())
+    }
+
     /// Every case whose requests may be sent.
     pub fn cases(&self, seed: u64) -> Vec<Case> {
         if self.allow_writes {
@@ -80,6 +99,7 @@ pub struct CheckedService<'a, E> {
 pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     let (cases, disruptive) = cases(request);
     let mut report = check_cases(request, cases);
+    report.run_tls_cases(request);
     for case in &disruptive {
         let name = &case.name;
         let restart = case.restart.as_ref().map(|restart| &restart.backing_service);
@@ -104,6 +124,7 @@ pub fn check_beside<E>(
     let started = Instant::now();
     let (cases, disruptive) = cases(request);
     let mut report = check_cases(request, cases);
+    report.run_tls_cases(request);
     if let Some(CheckedService { backing, cpu_time }) = subject {
         for case in &disruptive {
             if case.restart.is_some() {
@@ -128,6 +149,14 @@ fn note(text: String) -> Warning {
 }
 
 impl CheckReport {
+    /// Runs the common cases of TLS, if it has TLS.
+    fn run_tls_cases(&mut self, request: &CheckRequest<'_>) {
+        if let Some(declared) = request.tls {
+            self.cases.extend(tls::cases(request, declared));
+            self.traits.extend(tls::traits(request));
+        }
+    }
+
     /// Runs a case in which clients disconnect.
     fn run_disconnect_case(&mut self, request: &CheckRequest<'_>, case: &Case, cpu_time: &mut CpuTimeFn<'_>) {
         let (report, cpu_time_is_known) = runner::run_disconnect_case(request, case, cpu_time);
@@ -180,7 +209,7 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
     CheckReport {
         traits: traits(request, shown),
         contract: request.contract.name.clone(),
-        protocol: request.protocol,
+        channel: request.channel(),
         seed: request.seed,
         cases,
         skipped: request.skipped(),

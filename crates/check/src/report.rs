@@ -1,5 +1,6 @@
 //! The results of a check.
 
+use prony_config::Channel;
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
@@ -11,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct CheckReport {
     pub contract: String,
-    pub protocol: Protocol,
+    pub channel: Channel,
     /// Seed of the random values: the same seed produces the same requests.
     pub seed: u64,
     /// The cases that ran, in the contract's order; disruptive ones come last.
@@ -24,6 +25,8 @@ pub struct CheckReport {
     /// The operations of the contract that the protocol can call.
     pub operations: Vec<CheckedOperation>,
     pub warnings: Vec<Warning>,
+    /// What the service does of what it may leave out, by name.
+    pub traits: BTreeMap<String, bool>,
     pub took: Duration,
 }
 
@@ -115,7 +118,7 @@ impl CheckReport {
             service: service.service.clone(),
             variant: service.variant.clone(),
             contract: self.contract.clone(),
-            protocol: Some(protocol_word(self.protocol).to_owned()),
+            protocol: Some(protocol_word(self.channel).to_owned()),
             passed: self.passed(),
             cases: self.cases.iter().map(|case| case.name.clone()).collect(),
             operations: self
@@ -149,11 +152,9 @@ impl CaseReport {
 }
 
 /// The protocol as the command line names it.
-pub const fn protocol_word(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Http1 => "http",
-        Protocol::Http2 => "http2",
-        Protocol::Grpc => "grpc",
-        Protocol::WebSocket => "websocket",
+pub const fn protocol_word(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Http1 => "http",
+        other => other.word(),
     }
 }

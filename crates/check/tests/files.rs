@@ -569,7 +569,11 @@ fn a_server_without_ranges_and_tags_passes() {
     let target = target(toy.address);
     let report = prony_check::check(&request(&contract, &target, Protocol::Http1));
     assert!(report.passed(), "{:?}", report.first_failure());
-    let has: Vec<(&str, bool)> = report.traits.iter().map(|(name, has)| (name.as_str(), *has)).collect();
+    let has: Vec<(&str, bool)> = report
+        .traits
+        .iter()
+        .map(|(name, has)| (name.as_str(), *has))
+        .collect();
     assert_eq!(
         has,
         [

@@ -25,6 +25,7 @@ mod skip;
 mod snoop;
 mod stream;
 mod tls;
+mod tls_mutants;
 mod toy;
 mod upload;
 

@@ -91,6 +91,7 @@ pub(crate) const fn request<'a>(
         contract,
         target,
         protocol,
+        tls: None,
         seed: 11,
         thorough: false,
         allow_writes: true,

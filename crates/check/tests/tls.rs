@@ -99,7 +99,12 @@ fn a_body_that_ends_without_close_notify_is_rejected() {
 }
 
 /// Starts a server of `hello` over HTTP/2 by prior knowledge, which accepts only requests for https. Returns its port.
-fn start_hello() -> u16 {
+pub(crate) fn start_hello() -> u16 {
+    start_hello_with(h2::server::Builder::new())
+}
+
+/// The same with other settings.
+pub(crate) fn start_hello_with(settings: h2::server::Builder) -> u16 {
     let (sender, port) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -111,15 +116,15 @@ fn start_hello() -> u16 {
                 .send(listener.local_addr().expect("an address").port())
                 .expect("the receiver waits");
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve_hello(stream));
+                tokio::spawn(serve_hello(stream, settings.clone()));
             }
         });
     });
     port.recv().expect("it listens")
 }
 
-async fn serve_hello(stream: tokio::net::TcpStream) -> Option<()> {
-    let mut connection = h2::server::handshake(stream).await.ok()?;
+async fn serve_hello(stream: tokio::net::TcpStream, settings: h2::server::Builder) -> Option<()> {
+    let mut connection = settings.handshake(stream).await.ok()?;
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let path = request.uri().path().replace("%69", "i");
         let is_secure = request.uri().scheme_str() == Some("https");

@@ -7,6 +7,7 @@
 
 mod backing;
 mod catalogue;
+mod channel;
 pub mod contract;
 pub mod format;
 pub mod guess;
@@ -25,6 +26,7 @@ mod verify;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::{BrokenDefinition, Catalogue};
+pub use channel::{Channel, TlsProtocol};
 pub use format::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupOutline, GroupPlan, Plan, PlanOutline, PlanOverrides, PlannedTrial};

@@ -33,6 +33,9 @@ pub struct ProcessSpec {
     pub empty_home: bool,
     /// Variables of its own. They take precedence over inherited ones.
     pub environment: BTreeMap<String, String>,
+    /// The contents of files that it gets, by the variable that has the path. They are removed when everything has ended.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// CPUs that it may use; empty: all.
     pub cpus: Cpus,
     /// Whether its threads have the scheduling policy `SCHED_BATCH`: a thread that wakes up does not preempt the one that runs.

@@ -326,6 +326,9 @@ pub struct TlsChoices {
     /// Whether every connection makes a full handshake instead of resuming an earlier session.
     #[serde(default)]
     pub whole_handshakes: bool,
+    /// Whether only TLS 1.3 with `TLS_AES_128_GCM_SHA256` and X25519 is offered, so that all services do the same work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uniform: bool,
 }
 
 impl TlsChoices {

@@ -15,6 +15,19 @@ pub enum PeerStream {
     Ended,
 }
 
+/// What both sides of a layer agreed on, by the names of the registry of TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgreedParameters {
+    /// The version.
+    pub version: String,
+    /// The cipher suite.
+    pub cipher_suite: String,
+    /// The group of the key exchange; `None` if an old session was resumed without one.
+    pub key_exchange: Option<String>,
+    /// The protocol (ALPN), if the peer selected one.
+    pub protocol: Option<String>,
+}
+
 /// State of one connection between transport and protocol.
 pub trait Layer: Sized {
     /// Configuration that all connections of a job share.
@@ -37,6 +50,11 @@ pub trait Layer: Sized {
     /// Whether an earlier session was resumed; valid once the connection is established.
     fn is_resumed(&self) -> bool {
         false
+    }
+
+    /// What both sides agreed on; valid once the connection is established.
+    fn agreed(&self) -> Option<AgreedParameters> {
+        None
     }
 
     /// Processes bytes from the peer. Appends the decrypted bytes to `plain`, and bytes that must be sent in response

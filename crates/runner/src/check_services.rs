@@ -8,8 +8,7 @@ use crate::{
 };
 use prony_check::{CheckReport, protocol_word};
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Service};
-use prony_load::Protocol;
+use prony_config::{Catalogue, Channel, Service};
 use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, TrialStage};
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct Row {
     pub id: ServiceId,
     pub contract: String,
-    pub protocol: Protocol,
+    pub channel: Channel,
     pub outcome: Outcome,
 }
 
@@ -47,7 +46,7 @@ impl Row {
             service: self.id.service.clone(),
             variant: self.id.variant.clone(),
             contract: self.contract.clone(),
-            protocol: Some(protocol_word(self.protocol).to_owned()),
+            protocol: Some(protocol_word(self.channel).to_owned()),
             passed: false,
             cases: Vec::new(),
             operations: BTreeMap::new(),
@@ -79,7 +78,7 @@ impl Row {
 /// The row of a service that could not be checked. `service` is its definition in the catalogue.
 pub(crate) fn unchecked(
     id: &ServiceId,
-    (contract, protocol): (&str, Protocol),
+    (contract, channel): (&str, Channel),
     excluded: &Exclusion,
     service: Option<&Service>,
 ) -> ServiceCheck {
@@ -90,7 +89,7 @@ pub(crate) fn unchecked(
     let row = Row {
         id: id.clone(),
         contract: contract.to_owned(),
-        protocol,
+        channel,
         outcome,
     };
     row.record()
@@ -113,8 +112,8 @@ pub struct CheckScope<'a> {
     pub first: Option<&'a str>,
     /// A contract; `None`: every contract that the service lists.
     pub second: Option<&'a str>,
-    /// A protocol; `None`: every protocol that the service lists.
-    pub protocol: Option<Protocol>,
+    /// A channel; `None`: every channel that the service offers.
+    pub channel: Option<Channel>,
     /// Seed of the random values of the cases.
     pub seed: u64,
     /// Whether slow cases are included.
@@ -124,7 +123,7 @@ pub struct CheckScope<'a> {
 /// A service with the contracts and protocols to check.
 struct ServiceContracts<'a> {
     service: &'a Service,
-    contracts: Vec<(&'a Contract, Protocol)>,
+    contracts: Vec<(&'a Contract, Channel)>,
 }
 
 /// Builds, starts and checks the services in scope. `tell` receives progress messages.
@@ -187,10 +186,10 @@ impl ServiceContracts<'_> {
         self.contracts
             .iter()
             .enumerate()
-            .map(|(index, (contract, protocol))| Row {
+            .map(|(index, (contract, channel))| Row {
                 id: id_of(self.service),
                 contract: contract.name.clone(),
-                protocol: *protocol,
+                channel: *channel,
                 outcome: outcome(index),
             })
             .collect()
@@ -204,10 +203,10 @@ fn check_in_starts(
     built: &BuildOutput,
     (seed, thorough): (u64, bool),
 ) -> Vec<Row> {
-    let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
-    for &(contract, protocol) in &selected.contracts {
+    let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Channel)>> = BTreeMap::new();
+    for &(contract, channel) in &selected.contracts {
         let alone = (!contract.backing_services().is_empty()).then_some(contract.name.as_str());
-        starts.entry(alone).or_default().push((contract, protocol));
+        starts.entry(alone).or_default().push((contract, channel));
     }
     let mut rows = Vec::new();
     for contracts in starts.into_values() {
@@ -255,18 +254,19 @@ fn select<'a>(
         if is_named && only.is_none() {
             catalogue.contracts_of(service)?;
         }
-        let contracts: Vec<(&Contract, Protocol)> = catalogue
+        let contracts: Vec<(&Contract, Channel)> = catalogue
             .contracts
             .values()
             .filter(|contract| only.is_none_or(|name| contract.name == name))
             .flat_map(|contract| {
-                contract
-                    .protocols()
-                    .into_iter()
-                    .map(move |protocol| (contract, protocol))
+                let protocols = contract.protocols();
+                let channels = Channel::ALL.into_iter();
+                channels
+                    .filter(move |channel| protocols.contains(&channel.protocol()))
+                    .map(move |channel| (contract, channel))
             })
-            .filter(|(contract, protocol)| service.offers(&contract.name, *protocol))
-            .filter(|(_, protocol)| scope.protocol.is_none_or(|only| only == *protocol))
+            .filter(|(contract, channel)| service.offers(&contract.name, *channel))
+            .filter(|(_, channel)| scope.channel.is_none_or(|only| only == *channel))
             .collect();
         if !contracts.is_empty() {
             selected.push(ServiceContracts { service, contracts });

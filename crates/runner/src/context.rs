@@ -2,7 +2,7 @@
 
 use crate::generators::Generator;
 use crate::testbed::Testbed;
-use crate::{BuildOutput, Cancel, NoiseLimits, Seeds};
+use crate::{BuildOutput, Cancel, Certificates, NoiseLimits, Seeds};
 use prony_config::{Catalogue, Plan};
 use prony_host::{Host, Isolation};
 use prony_records::{Exclusion, ServiceId};
@@ -35,6 +35,8 @@ pub struct RunContext<'a> {
     pub catalogue: &'a Catalogue,
     /// Generated data of backing services.
     pub seeds: &'a Seeds,
+    /// Certificates of services with TLS.
+    pub certificates: &'a Certificates,
 }
 
 /// Options of all trials.

@@ -40,7 +40,11 @@ pub(crate) fn job(
     placement: &TrialPlacement,
     (run, warm_up): (&LoadRun, WarmUp),
 ) -> Result<Job, ConfigError> {
-    let (group, protocol) = (trial.group(), trial.entry().protocol);
+    let (group, protocol) = (trial.group(), trial.entry().channel.protocol());
+    let mut target = target.clone();
+    if let Some(tls) = &mut target.tls {
+        tls.choices.whole_handshakes |= group.resumption == Some(false);
+    }
     let load = match warm_up {
         WarmUp::Light(_) => light(&group.load, trial.service, placement),
         WarmUp::Planned(_) if group.search.is_some() => closed(&group.load),
@@ -51,7 +55,7 @@ pub(crate) fn job(
     let generator = &placement.placement.generator().cpus;
     let threads = generator.len().clamp(1, load.shareable().max(1) as usize);
     Ok(Job {
-        target: target.clone(),
+        target,
         protocol,
         load,
         workload: trial.contract.workload(&group.workload, protocol)?,
@@ -75,6 +79,7 @@ pub(crate) fn job(
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
         limits: prony_load::Limits {
+            requests_per_connection: group.requests_per_connection,
             connection_age_ns: is_renewed.then_some(LIGHT_CONNECTION_NS),
             ..prony_load::Limits::default()
         },

@@ -10,6 +10,7 @@ mod bottleneck;
 mod build;
 pub mod calibration;
 mod cancel;
+mod certificates;
 pub mod check_services;
 pub mod comparisons;
 mod context;
@@ -61,6 +62,7 @@ pub use build::{
     probe, room_for, system,
 };
 pub use cancel::Cancel;
+pub use certificates::Certificates;
 pub use comparisons::pair::{ComparisonPair, PairResult, ResumeFrom, compare_side_by_side};
 pub use comparisons::revisions::{RevisionPairs, ServiceLeftOut};
 pub use context::{Options, Run, RunContext};

@@ -5,8 +5,7 @@ use crate::{BackingProcesses, prepare};
 use crate::{BuildOutput, Failure, RunContext, Start, StartedService, TrialPlacement};
 use prony_check::{CheckReport, CheckRequest, check_beside};
 use prony_config::contract::Contract;
-use prony_config::{Address, Limits, Service};
-use prony_load::Protocol;
+use prony_config::{Address, Channel, Limits, Service};
 use prony_records::{Exclusion, TrialStage};
 
 /// A service and the contracts to check in one start.
@@ -16,8 +15,8 @@ pub struct ServiceRequest<'a> {
     pub service: &'a Service,
     /// Its build.
     pub built: &'a BuildOutput,
-    /// Contracts with protocols. All need the same backing services, or none.
-    pub contracts: &'a [(&'a Contract, Protocol)],
+    /// Contracts with channels. All need the same backing services, or none.
+    pub contracts: &'a [(&'a Contract, Channel)],
     /// Seed of the random values of the cases.
     pub seed: u64,
     /// Whether slow cases are included.
@@ -82,22 +81,23 @@ pub fn with_service<T>(
     let backing_services =
         BackingProcesses::start(bench, contract, request.seed, &placement).map_err(without_log)?;
     let mut subject = start_service(bench, &start, &placement, backing_services).map_err(without_log)?;
-    let target = subject.target.clone();
+    let targets = subject.targets.clone();
     let requests: Vec<CheckRequest<'_>> = request
         .contracts
         .iter()
         .zip(&contracts)
-        .map(|(&(_, protocol), contract)| CheckRequest {
-            contract,
-            target: &target,
-            protocol,
-            seed: request.seed,
-            thorough: request.thorough,
-            allow_writes: request.service.allows_writes(),
+        .map(|(&(_, channel), contract)| {
+            let options = (request.seed, request.thorough);
+            targets.check_request(request.service, (contract, channel), options)
         })
         .collect();
     let limit = request.service.start_timeout;
-    let ready = wait_until_ready(&mut *subject.service, &requests[0], (limit, LATER), bench);
+    let ready = wait_until_ready(
+        &mut *subject.service,
+        (requests[0], targets.tls()),
+        (limit, LATER),
+        bench,
+    );
     let used = ready.and_then(|_| use_it(&requests, &mut subject));
     let fault = subject.backing_services.fault();
     // A service that does not stop is killed; its replies were judged before.

@@ -243,6 +243,7 @@ pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator)
             cancel: &testbed.cancel,
             catalogue: &testbed.catalogue,
             seeds: &testbed.seeds,
+            certificates: &testbed.certificates,
         },
         built: std::slice::from_ref(&testbed.built),
     };

@@ -408,6 +408,7 @@ fn check_matrices_and_calibrations_are_found() {
             operations: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
+            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

@@ -9,10 +9,14 @@ mod snoop;
 mod upload;
 
 use std::env;
+use std::error::Error;
 use std::thread::available_parallelism;
 
 use actix_web::http::header::ContentType;
 use actix_web::{App, HttpResponse, HttpServer, get};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 #[actix_web::main]
 async fn main() -> std::io::Result<()> {
@@ -20,7 +24,7 @@ async fn main() -> std::io::Result<()> {
     let workers = setting("WORKERS", "")
         .parse()
         .or_else(|_| available_parallelism().map(Into::into))?;
-    HttpServer::new(|| {
+    let server = HttpServer::new(|| {
         App::new()
             .service(hello)
             .service(sequence::count)
@@ -34,9 +38,24 @@ async fn main() -> std::io::Result<()> {
     .workers(workers)
     // Requests in flight get two seconds to end, not thirty.
     .shutdown_timeout(2)
-    .bind((setting("HOST", "127.0.0.1"), port))?
-    .run()
-    .await
+    .bind((setting("HOST", "127.0.0.1"), port))?;
+    let server = match env::var("TLS_PORT") {
+        Ok(port) => {
+            let port = port.parse().map_err(std::io::Error::other)?;
+            let tls = tls_config().map_err(std::io::Error::other)?;
+            server.bind_rustls_0_23((setting("HOST", "127.0.0.1"), port), tls)?
+        }
+        Err(_) => server,
+    };
+    server.run().await
+}
+
+/// actix-web adds the protocols: HTTP/2 or HTTP/1.1, as the client prefers.
+fn tls_config() -> Result<ServerConfig, Box<dyn Error + Send + Sync>> {
+    let certificates = CertificateDer::pem_file_iter(setting("TLS_CERT", ""))?.collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(setting("TLS_KEY", ""))?;
+    let config = ServerConfig::builder().with_no_client_auth();
+    Ok(config.with_single_cert(certificates, key)?)
 }
 
 #[get("/api/test")]

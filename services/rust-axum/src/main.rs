@@ -20,6 +20,10 @@ use axum::extract::Request;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Router, ServiceExt};
+use axum_server::Handle;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::RustlsConfig;
+use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tower::Layer;
@@ -59,10 +63,18 @@ async fn serve() -> io::Result<()> {
         .route("/events", get(events::events))
         .route("/ws/echo", get(echo::echo))
         .route("/ws/room/{name}", get(room::room));
+
+    let host = setting("HOST", "127.0.0.1");
+    let clear = serve_clear(format!("{host}:{}", setting("PORT", "8080")), app.clone());
+    match env::var("TLS_PORT") {
+        Ok(port) => tokio::try_join!(clear, serve_tls(format!("{host}:{port}"), app)).map(drop),
+        Err(_) => clear.await,
+    }
+}
+
+async fn serve_clear(address: String, app: Router) -> io::Result<()> {
     // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
-
-    let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
     // Small replies leave at once.
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
@@ -73,6 +85,25 @@ async fn serve() -> io::Result<()> {
         ended = server.into_future() => ended,
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
     }
+}
+
+/// In HTTP/2 or HTTP/1.1, as the client prefers.
+async fn serve_tls(address: String, app: Router) -> io::Result<()> {
+    let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
+    let identity = RustlsConfig::from_pem_file(setting("TLS_CERT", ""), setting("TLS_KEY", "")).await?;
+    let handle = Handle::new();
+    tokio::spawn({
+        let handle = handle.clone();
+        async move {
+            terminated().await;
+            handle.graceful_shutdown(Some(GRACE));
+        }
+    });
+    axum_server::from_tcp_rustls(listen(&address)?.into_std()?, identity)?
+        .map(|acceptor| acceptor.acceptor(NoDelayAcceptor::new()))
+        .handle(handle)
+        .serve(ServiceExt::<Request<Incoming>>::into_make_service(app))
+        .await
 }
 
 fn listen(address: &str) -> io::Result<TcpListener> {

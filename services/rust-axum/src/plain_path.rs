@@ -1,10 +1,10 @@
 //! `/api/%74est` names the same resource as `/api/test` (RFC 3986, 6.2.2.2).
 
-use axum::extract::Request;
+use axum::http::Request;
 use axum::http::uri::PathAndQuery;
 
 /// Decodes the percent-encoded bytes of a path that needed no encoding.
-pub fn decode_unreserved(mut request: Request) -> Request {
+pub fn decode_unreserved<B>(mut request: Request<B>) -> Request<B> {
     let Some(path_and_query) = request.uri().path_and_query() else {
         return request;
     };

@@ -209,6 +209,7 @@ mod tests {
             contract: &contract,
             target: &target,
             protocol: Protocol::Http1,
+            tls: None,
             seed: 1,
             thorough: false,
             shows: None,

@@ -39,6 +39,11 @@ impl Authority {
         self.issuer.der()
     }
 
+    /// The same as PEM.
+    pub(crate) fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
     /// The file with that certificate.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
@@ -97,11 +102,13 @@ impl Front {
     /// In front of the server on port `behind`, with a certificate for `localhost`.
     pub(crate) fn before(behind: u16, offers: &[&str]) -> Self {
         let authority = Authority::new();
-        let acceptor = TlsAcceptor::from(Arc::new(authority.server(
-            "localhost",
-            offers,
-            WebPkiClientVerifier::no_client_auth(),
-        )));
+        let config = authority.server("localhost", offers, WebPkiClientVerifier::no_client_auth());
+        Self::with(authority, config, behind)
+    }
+
+    /// The same with another configuration.
+    pub(crate) fn with(authority: Authority, config: ServerConfig, behind: u16) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(config));
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

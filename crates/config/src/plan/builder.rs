@@ -4,10 +4,10 @@ use crate::contract::Contract;
 use crate::format::Faults;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts, Suite,
-    WarmUpChoice,
+    Catalogue, Channel, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts,
+    Suite, WarmUpChoice,
 };
-use prony_load::{Arrival, Load, Profile, Protocol};
+use prony_load::{Arrival, Load, Profile};
 use std::ops::Range;
 
 /// Files that a process needs in addition to its connections: its log, its pipes, the files of its runtime.
@@ -168,6 +168,9 @@ impl<'a> PlanBuilder<'a> {
             rank_by: self.rank_by(group),
             start: group.start,
             rounds: group.rounds,
+            over: group.over,
+            requests_per_connection: group.requests_per_connection,
+            resumption: group.resumption,
         };
         faults.keep(self.is_ranked(group, &planned, contract));
         faults.keep(self.is_possible(group, &planned, contract));
@@ -218,19 +221,14 @@ impl<'a> PlanBuilder<'a> {
         others: &[(&SuiteGroup, GroupPlan)],
     ) -> Result<(), ConfigError> {
         let same = |(_, other): &&(&SuiteGroup, GroupPlan)| {
-            (
-                &other.contract,
-                &other.workload,
-                &other.load,
-                &other.search,
-                &other.start,
-            ) == (
-                &planned.contract,
-                &planned.workload,
-                &planned.load,
-                &planned.search,
-                &planned.start,
-            )
+            (&other.contract, &other.workload, &other.search, &other.start)
+                == (
+                    &planned.contract,
+                    &planned.workload,
+                    &planned.search,
+                    &planned.start,
+                )
+                && other.load_record() == planned.load_record()
         };
         let Some((other, _)) = others.iter().find(same) else {
             return Ok(());
@@ -254,13 +252,17 @@ impl<'a> PlanBuilder<'a> {
         index: usize,
     ) -> Result<Vec<Entry>, ConfigError> {
         let known = contract.protocols();
-        if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
+        if let Some(unknown) = group
+            .channels
+            .iter()
+            .find(|channel| !known.contains(&channel.protocol()))
+        {
             let message = format!(
                 "contract `{}` is not available over {}",
                 contract.name,
-                words(&[*unknown])
+                unknown.word()
             );
-            let help = format!("known are {}", words(&known));
+            let help = format!("known are {}", words(known.into_iter().map(Channel::from)));
             return Err(self.at(&group.spans.protocols, message, help));
         }
         let mut entries = Vec::new();
@@ -287,11 +289,13 @@ impl<'a> PlanBuilder<'a> {
                 }
             }
         }
-        if faults.is_empty() && !anyone {
+        // A group in clear is there only for the services of a group over TLS.
+        let may_be_empty = group.over.is_some_and(|channel| !channel.is_tls());
+        if faults.is_empty() && !anyone && !may_be_empty {
             let message = format!(
                 "none of its services offers contract `{}` over {}",
                 group.contract,
-                words(&group.protocols)
+                words(group.channels.iter().copied())
             );
             let help = "`prony list services` shows the contracts of each";
             return Err(self.at(&group.spans.group, message, help));
@@ -465,24 +469,18 @@ fn lacks(service: &Service, group: &SuiteGroup) -> (String, String) {
         "`{}` does not offer contract `{}` over {}",
         service.label(),
         group.contract,
-        words(&group.protocols)
+        words(group.channels.iter().copied())
     );
     let help = format!(
         "it offers {} over {}",
         service.contracts.join(", "),
-        words(&service.protocols)
+        words(service.channels())
     );
     (message, help)
 }
 
-fn words(protocols: &[Protocol]) -> String {
-    let word = |protocol: &Protocol| match protocol {
-        Protocol::Http1 => "http1",
-        Protocol::Http2 => "http2",
-        Protocol::Grpc => "grpc",
-        Protocol::WebSocket => "websocket",
-    };
-    protocols.iter().map(word).collect::<Vec<_>>().join(", ")
+fn words(channels: impl Iterator<Item = Channel>) -> String {
+    channels.map(Channel::word).collect::<Vec<_>>().join(", ")
 }
 
 fn selected_services<'a>(
@@ -506,10 +504,11 @@ fn selected_services<'a>(
 }
 
 fn entries_of(service: &Service, group: &SuiteGroup, index: usize) -> Vec<Entry> {
+    let is_left_out = group.over.is_some() && service.tls.is_empty();
     group
-        .protocols
+        .channels
         .iter()
-        .filter(|protocol| service.offers(&group.contract, **protocol))
-        .map(|&protocol| Entry::of(service, protocol, index))
+        .filter(|channel| !is_left_out && service.offers(&group.contract, **channel))
+        .map(|&channel| Entry::of(service, channel, index))
         .collect()
 }

@@ -9,7 +9,9 @@ mod outline;
 pub use outline::{GroupOutline, PlanOutline};
 
 use crate::Service;
-use crate::{Address, Design, Limits, Machine, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice};
+use crate::{
+    Address, Channel, Design, Limits, Machine, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice,
+};
 use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,15 @@ pub struct GroupPlan {
     /// The number of rounds in which it takes part, from the first one; `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
+    /// The channel, if services are compared over several ones with TLS among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Channel>,
+    /// Requests of a connection, which is then closed and replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<u32>,
+    /// Whether connections resume TLS sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumption: Option<bool>,
 }
 
 /// A service in a group.
@@ -86,7 +97,8 @@ pub struct GroupPlan {
 pub struct Entry {
     pub service: String,
     pub variant: String,
-    pub protocol: Protocol,
+    #[serde(rename = "protocol")]
+    pub channel: Channel,
     /// Index into [`Plan::groups`].
     pub group: usize,
     /// Expected length of a warm-up that ends when the service is warm, ns; 0: unknown.
@@ -95,11 +107,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn of(service: &Service, protocol: Protocol, group: usize) -> Self {
+    fn of(service: &Service, channel: Channel, group: usize) -> Self {
         Self {
             service: service.name.clone(),
             variant: service.variant.clone(),
-            protocol,
+            channel,
             group,
             expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
         }
@@ -196,6 +208,20 @@ impl GroupPlan {
             members.insert("precision".to_owned(), search.precision.into());
             members.insert("step_ns".to_owned(), search.step_ns.into());
         }
+        if let Some(members) = record.as_object_mut() {
+            let added: [(&str, Option<serde_json::Value>); 3] = [
+                ("over", self.over.map(|over| over.word().into())),
+                (
+                    "requests_per_connection",
+                    self.requests_per_connection.map(Into::into),
+                ),
+                ("resumption", self.resumption.map(Into::into)),
+            ];
+            let known = added
+                .into_iter()
+                .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+            members.extend(known);
+        }
         record
     }
 }
@@ -278,8 +304,14 @@ impl Plan {
     /// Whether a process start may serve both entries.
     fn in_one_start(&self, one: usize, other: usize) -> bool {
         let (left, right) = (&self.entries[one], &self.entries[other]);
-        let same =
-            (&left.service, &left.variant, left.protocol) == (&right.service, &right.variant, right.protocol);
+        let is_over = |entry: &Entry| {
+            self.groups
+                .get(entry.group)
+                .is_some_and(|group| group.over.is_some())
+        };
+        // TLS is compared with the same process in clear.
+        let channels = left.channel == right.channel || is_over(left) && is_over(right);
+        let same = (&left.service, &left.variant) == (&right.service, &right.variant) && channels;
         one == other
             || self.starts == Starts::Shared && same && self.contract_of(one) == self.contract_of(other)
     }
@@ -388,7 +420,7 @@ impl Plan {
     /// A plan that starts these services once without a load: without groups, limits, precision or budget, at 95 % confidence.
     /// Each call draws a new seed.
     pub fn of_services(suite: &str, services: &[&Service], protocol: Protocol) -> Self {
-        let entry = |service: &&Service| Entry::of(service, protocol, 0);
+        let entry = |service: &&Service| Entry::of(service, protocol.into(), 0);
         Self {
             suite: suite.to_owned(),
             title: suite.to_owned(),

@@ -1,7 +1,7 @@
 //! What a plan will do, in words: for people who want to know it before it runs.
 
-use crate::{Design, Entry, GroupPlan, Plan, Starts, WarmUpChoice};
-use prony_load::{Arrival, DurationText, Load, Profile, Protocol, Rate, Search, Spacing};
+use crate::{Channel, Design, Entry, GroupPlan, Plan, Starts, WarmUpChoice};
+use prony_load::{Arrival, DurationText, Load, Profile, Rate, Search, Spacing};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct GroupOutline {
     /// The search for the highest rate, in words.
     pub capacity: Option<String>,
     /// The protocols over which services are measured.
-    pub protocols: Vec<Protocol>,
+    pub protocols: Vec<Channel>,
     /// The services as `name/variant`, in the order of the suite.
     pub services: Vec<String>,
     /// The warm-up, in words.
@@ -88,8 +88,8 @@ impl Plan {
         let mut protocols = Vec::new();
         let mut services = Vec::new();
         for entry in &entries {
-            if !protocols.contains(&entry.protocol) {
-                protocols.push(entry.protocol);
+            if !protocols.contains(&entry.channel) {
+                protocols.push(entry.channel);
             }
             let label = format!("{}/{}", entry.service, entry.variant);
             if !services.contains(&label) {
@@ -99,7 +99,7 @@ impl Plan {
         GroupOutline {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
-            load: load_in_words(&group.load),
+            load: load_in_words(&group.load) + &connections_in_words(group),
             capacity: group.search.as_ref().map(search_in_words),
             protocols,
             services,
@@ -169,6 +169,21 @@ fn load_in_words(load: &Load) -> String {
             )
         }
     }
+}
+
+/// What becomes of connections, if they do not stay open.
+fn connections_in_words(group: &GroupPlan) -> String {
+    let requests = group
+        .requests_per_connection
+        .map_or_else(String::new, |requests| {
+            format!(", {} on each connection", counted(requests, "request"))
+        });
+    let resumption = match group.resumption {
+        None => "",
+        Some(true) => ", TLS sessions resumed",
+        Some(false) => ", full TLS handshakes",
+    };
+    requests + resumption
 }
 
 fn between_requests(think_ns: u64) -> String {

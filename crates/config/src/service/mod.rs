@@ -20,6 +20,7 @@ use crate::format::suggestion::suggest;
 use crate::format::{Faults, FileKind, SourceFile, Spanned};
 use crate::project::{SERVICE_FILE, folder_name, services_around};
 use crate::toolchain::{Requirement, requirements};
+use crate::{Channel, TlsProtocol};
 use prony_load::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub struct Service {
     /// Contracts that it implements.
     pub contracts: Vec<String>,
     pub protocols: Vec<Protocol>,
+    /// Protocols that it offers over TLS; empty: it has no TLS port.
+    pub tls: Vec<TlsProtocol>,
     /// Published measurements that include it.
     pub studies: Vec<String>,
     /// Toolchains that the machine must have.
@@ -267,6 +270,7 @@ impl Variant<'_> {
         else {
             return Err(faults.into_error());
         };
+        let tls = self.tls(&reached)?;
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
         Ok(Service {
@@ -288,6 +292,7 @@ impl Variant<'_> {
             protocols: self
                 .find(|keys| keys.protocols.clone())
                 .unwrap_or_else(|| vec![Protocol::Http1]),
+            tls,
             studies: base.study.clone().unwrap_or_default(),
             toolchains,
             revision: None,
@@ -339,6 +344,19 @@ impl Variant<'_> {
             None => self
                 .source
                 .invalid_with(0..0, format!("the file has no {keys}"), help),
+        }
+    }
+
+    /// The protocols over TLS. A service that runs already has its own certificate.
+    fn tls(&self, reached: &ServiceOrigin) -> Result<Vec<TlsProtocol>, ConfigError> {
+        match (self.find(|keys| keys.tls.clone()), reached) {
+            (None, _) => Ok(Vec::new()),
+            (Some(written), ServiceOrigin::There(_)) => Err(self.source.invalid_with(
+                written.span(),
+                "`tls` is for a service that prony starts with a certificate",
+                "write the `url` as https://…",
+            )),
+            (Some(written), _) => Ok(written.into_inner()),
         }
     }
 
@@ -475,9 +493,16 @@ impl Variant<'_> {
 }
 
 impl Service {
-    /// Whether it implements a contract over a protocol.
-    pub fn offers(&self, contract: &str, protocol: Protocol) -> bool {
-        self.contracts.iter().any(|name| name == contract) && self.protocols.contains(&protocol)
+    /// Whether it implements a contract over a channel.
+    pub fn offers(&self, contract: &str, channel: impl Into<Channel>) -> bool {
+        let channel = channel.into();
+        self.contracts.iter().any(|name| name == contract) && self.channels().any(|own| own == channel)
+    }
+
+    /// The channels over which clients reach it.
+    pub fn channels(&self) -> impl Iterator<Item = Channel> {
+        let in_clear = self.protocols.iter().map(|&protocol| protocol.into());
+        in_clear.chain(self.tls.iter().map(|protocol| protocol.channel()))
     }
 
     /// The declared version, if any.

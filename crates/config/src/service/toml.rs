@@ -1,6 +1,7 @@
 //! The keys of `service.toml`.
 
 use super::Class;
+use crate::TlsProtocol;
 use crate::format::Spanned;
 use prony_load::{DurationText, Protocol};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -45,6 +46,10 @@ pub(super) struct Keys {
     /// The protocols, all on the same port. Default: `["http1"]`.
     #[schemars(length(min = 1))]
     pub(super) protocols: Option<Vec<Protocol>>,
+    /// The protocols that the service offers in the TLS handshake (ALPN) on `TLS_PORT`, with the certificate chain in the file
+    /// `TLS_CERT` and the key in `TLS_KEY`: `["h2", "http/1.1"]` or `["http/1.1"]`. The same process serves `PORT` without TLS.
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub(super) tls: Option<Spanned<Vec<TlsProtocol>>>,
     /// Toolchains that the build needs, each as `name` or `name >= version`.
     pub(super) toolchains: Option<Vec<Spanned<String>>>,
     /// How the service uses CPUs.

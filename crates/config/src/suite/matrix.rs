@@ -1,5 +1,6 @@
 //! Keys of a group that take one value or a list: a table with lists is a group for each combination.
 
+use crate::Channel;
 use crate::format::Spanned;
 use crate::load_table::LoadToml;
 use prony_load::Rate;
@@ -24,6 +25,7 @@ pub(super) enum OneOrMore<T> {
 /// What distinguishes a group from the others of the same `[[group]]` table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Factor {
+    Channel(Channel),
     Workload(String),
     Rate(Rate),
     Connections(u32),
@@ -32,6 +34,7 @@ pub enum Factor {
 impl fmt::Display for Factor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Channel(channel) => formatter.write_str(channel.word()),
             Self::Workload(name) => write!(formatter, "workload `{name}`"),
             Self::Rate(rate) => rate.fmt(formatter),
             Self::Connections(1) => formatter.write_str("1 connection"),

@@ -13,9 +13,9 @@ pub(crate) use written::{LimitsToml, SuiteToml};
 use crate::format::suggestion::suggest;
 use crate::format::{FileKind, SourceFile, Spanned};
 use crate::load_table::PositiveDuration;
-use crate::{Address, ConfigError};
+use crate::{Address, Channel, ConfigError};
 use matrix::{LoadsToml, OneOrMore};
-use prony_load::{Load, Protocol, Search};
+use prony_load::{Load, Search};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -80,8 +80,14 @@ pub struct SuiteGroup {
     pub contract: String,
     /// The workload; default: the contract's first.
     pub workload: Option<String>,
-    /// Protocols; each service is measured over every listed one that it offers.
-    pub protocols: Vec<Protocol>,
+    /// Channels; each service is measured over every listed one that it offers.
+    pub channels: Vec<Channel>,
+    /// The only channel, if it is one of several of a table with TLS. Services without TLS are left out then.
+    pub over: Option<Channel>,
+    /// Requests of a connection, which is then closed and replaced; `None`: it stays open.
+    pub requests_per_connection: Option<u32>,
+    /// Whether connections resume TLS sessions; `None`: where the service allows it.
+    pub resumption: Option<bool>,
     /// The load; default: the workload's own.
     pub load: Option<Load>,
     /// The search for the rate of the load.
@@ -294,8 +300,10 @@ impl GroupReader<'_> {
         let group = SuiteGroup {
             contract: written.contract.get_ref().clone(),
             workload: None,
-            protocols: protocols
-                .map_or_else(|| vec![Protocol::Http1], |protocols| protocols.get_ref().clone()),
+            channels: protocols.map_or_else(|| vec![Channel::Http1], |protocols| protocols.get_ref().clone()),
+            over: None,
+            requests_per_connection: written.requests_per_connection.map(NonZeroU32::get),
+            resumption: written.resumption,
             load: None,
             search: search.map(|capacity| CapacityToml::search(capacity.get_ref())),
             rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
@@ -321,7 +329,11 @@ impl GroupReader<'_> {
                 group: whole,
             },
         };
-        self.matrix(&group, written.workload.as_ref(), load)
+        let mut groups = Vec::new();
+        for group in by_channel(group) {
+            groups.extend(self.matrix(&group, written.workload.as_ref(), load)?);
+        }
+        Ok(groups)
     }
 
     /// The group with each workload and each load.
@@ -364,6 +376,24 @@ impl GroupReader<'_> {
         }
         Ok(groups)
     }
+}
+
+/// A group for each channel if one of them is over TLS, so that a service has a row in each.
+fn by_channel(group: SuiteGroup) -> Vec<SuiteGroup> {
+    if !group.channels.iter().any(|channel| channel.is_tls()) {
+        return vec![group];
+    }
+    let several = group.channels.len() > 1;
+    let one = |&channel: &Channel| {
+        let mut group = SuiteGroup {
+            channels: vec![channel],
+            over: Some(channel),
+            ..group.clone()
+        };
+        group.factors.extend(several.then_some(Factor::Channel(channel)));
+        group
+    };
+    group.channels.iter().map(one).collect()
 }
 
 /// The order of the trials of a round.

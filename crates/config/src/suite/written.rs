@@ -4,8 +4,8 @@ use super::matrix::{LoadsToml, OneOrMore, loads};
 use super::{Design, LimitSpans, Limits, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice};
 use crate::format::{Faults, SourceFile, Spanned};
 use crate::load_table::PositiveDuration;
-use crate::{Address, ConfigError};
-use prony_load::{DurationText, Objective, Protocol, Rate, Search};
+use crate::{Address, Channel, ConfigError};
+use prony_load::{DurationText, Objective, Rate, Search};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub(crate) struct SuiteToml {
     pub(super) services: Option<Vec<Spanned<String>>>,
     /// The protocols of the groups that name none; default: `["http1"]`.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
-    pub(super) protocols: Option<Spanned<Vec<Protocol>>>,
+    pub(super) protocols: Option<Spanned<Vec<Channel>>>,
     /// The load of the groups that have none; default: that of the workload.
     pub(super) load: Option<Spanned<LoadsToml>>,
     /// Services under the same workload and load, at least one `[[group]]`.
@@ -145,9 +145,14 @@ pub(super) struct GroupToml {
     /// A workload of the contract, or a list of them; default: the first.
     #[schemars(extend("x-give" = "a name or a list of names"))]
     pub(super) workload: Option<Spanned<OneOrMore<String>>>,
-    /// The protocols. A service is measured over each of them that it offers.
+    /// The protocols. A service is measured over each of them that it offers. With `https1` or `https2` each protocol is a group, of
+    /// services that offer TLS; the same protocol in clear shows the cost of TLS.
     #[schemars(length(min = 1), extend("uniqueItems" = true))]
-    pub(super) protocols: Option<Spanned<Vec<Protocol>>>,
+    pub(super) protocols: Option<Spanned<Vec<Channel>>>,
+    /// A connection is closed after this number of requests, and replaced by a new one. Default: connections stay open.
+    pub(super) requests_per_connection: Option<NonZeroU32>,
+    /// Whether new connections resume TLS sessions. Default: if the service allows it.
+    pub(super) resumption: Option<bool>,
     /// When requests are sent, and on how many connections.
     pub(super) load: Option<Spanned<LoadsToml>>,
     /// A search for the highest rate that meets an objective. It starts at the rate of the load.

@@ -1,8 +1,7 @@
 //! The trials of a plan and their order.
 
 use super::checkout::Checkout;
-use prony_config::{Plan, PlanOverrides};
-use prony_load::Protocol;
+use prony_config::{Channel, Plan, PlanOverrides};
 use std::collections::BTreeSet;
 
 #[test]
@@ -14,7 +13,7 @@ fn a_plan_holds_every_service_once_a_round() {
         .map(|entry| format!("{}/{}", entry.service, entry.variant))
         .collect();
     assert_eq!(labels, ["go-one/current", "go-two/current", "go-two/single"]);
-    assert!(plan.entries.iter().all(|entry| entry.protocol == Protocol::Http1));
+    assert!(plan.entries.iter().all(|entry| entry.channel == Channel::Http1));
     for round in 0..3 {
         let entries: BTreeSet<usize> = plan.round(round).iter().map(|trial| trial.entry).collect();
         assert_eq!(entries.len(), 3, "round {round}");

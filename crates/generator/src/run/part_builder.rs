@@ -106,6 +106,7 @@ impl PartBuilder {
             own_shortages: totals.own_shortages,
             own_shortage: first(totals.own_shortage),
             handshakes: totals.handshakes,
+            agreed: totals.agreed,
             sent_again: totals.sent_again,
             violation: first(totals.violation.map(str::to_owned)),
             stream_limit: totals.stream_limit,

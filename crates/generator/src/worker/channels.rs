@@ -6,7 +6,7 @@ use crate::transport::Network;
 use prony_load::{Mismatch, Partition};
 use prony_merge::{SampleEntry, StatusCounts, Tally, WrongSample};
 use prony_protocols::request_values::mix;
-use prony_records::{Handshakes, Histogram, Phase};
+use prony_records::{AgreedTls, Handshakes, Histogram, Phase};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -176,6 +176,8 @@ pub(crate) struct Totals {
     pub(crate) own_shortages: u64,
     pub(crate) own_shortage: Option<String>,
     pub(crate) handshakes: Handshakes,
+    /// What the first handshake agreed on.
+    pub(crate) agreed: Option<AgreedTls>,
     /// How often requests were sent again because the server had left them unprocessed.
     pub(crate) sent_again: u64,
     /// The first protocol violation of the server.
@@ -201,6 +203,7 @@ impl Totals {
             own_shortages: 0,
             own_shortage: None,
             handshakes: Handshakes::default(),
+            agreed: None,
             sent_again: 0,
             violation: None,
             most_open: 0,

@@ -2,6 +2,7 @@
 
 use super::fresh_folder::FreshFolder;
 use super::home::EmptyHome;
+use super::private_files::PrivateFiles;
 use super::protocol::{SpawnCause, Start};
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
@@ -40,6 +41,8 @@ pub(super) struct Child {
     pub(super) address: Option<String>,
     /// Its home folder, if it has one of its own.
     pub(super) home: Option<EmptyHome>,
+    /// The files that it gets.
+    pub(super) files: Option<PrivateFiles>,
     /// Its folder, if it is to see it as it was.
     pub(super) folder: Option<FreshFolder>,
 }
@@ -66,13 +69,8 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     let doors = group.as_mut().map(Group::doors).unwrap_or_default();
     let cable = cable(spec)?;
     let home = spec.empty_home.then(EmptyHome::make).transpose();
-    let home = home.map_err(|error| SpawnError {
-        reason: format!(
-            "cannot create a home folder in {}: {error}; free disk space, or set TMPDIR to a folder that is writable",
-            std::env::temp_dir().display()
-        ),
-        cause: SpawnCause::Machine,
-    })?;
+    let home = home.map_err(|error| not_writable("create a home folder", &error))?;
+    let files = private_files(spec)?;
     // Everything below this process sees the folder so.
     let folder = spec
         .fresh_folder
@@ -81,6 +79,7 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         pipes: pipes.as_ref(),
         network: cable.as_ref(),
         home: home.as_ref().map(EmptyHome::path),
+        files: files.as_ref(),
     };
     let spawned = match spawn(start, doors, &inherits) {
         Err(error) if group.is_some() && is_denied(&error) => {
@@ -106,8 +105,24 @@ pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
         warnings,
         address: cable.map(|cable| cable.address.to_string()),
         home,
+        files,
         folder,
     })
+}
+
+/// Writes the files that the process gets.
+pub(super) fn private_files(spec: &ProcessSpec) -> Result<Option<PrivateFiles>, SpawnError> {
+    PrivateFiles::write(&spec.files).map_err(|error| not_writable("write the files of a process", &error))
+}
+
+fn not_writable(what: &str, error: &io::Error) -> SpawnError {
+    SpawnError {
+        reason: format!(
+            "cannot {what} in {}: {error}; free disk space, or set TMPDIR to a folder that is writable",
+            std::env::temp_dir().display()
+        ),
+        cause: SpawnCause::Machine,
+    }
 }
 
 /// Creates the network of the process, if it has one. The network exists while a process is in it.
@@ -172,6 +187,7 @@ pub(super) struct Inherits<'a> {
     pub(super) pipes: Option<&'a (OwnedFd, OwnedFd)>,
     pub(super) network: Option<&'a VirtualLink>,
     pub(super) home: Option<&'a Path>,
+    pub(super) files: Option<&'a PrivateFiles>,
 }
 
 /// Starts the command of a spec, in a control group if given.
@@ -190,6 +206,12 @@ pub(super) fn spawn(start: &Start, doors: Vec<File>, inherits: &Inherits<'_>) ->
         .envs(spec.inherited.values())
         .envs(inherits.home.map(|home| ("HOME", home)))
         .envs(&spec.environment)
+        .envs(
+            inherits
+                .files
+                .iter()
+                .flat_map(|files| files.variables(files.folder())),
+        )
         .env(TREE, start.tree.to_string());
     match inherits.pipes {
         Some((input, output)) => command.stdin(input.try_clone()?).stdout(output.try_clone()?),

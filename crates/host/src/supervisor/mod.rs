@@ -9,6 +9,7 @@ mod container;
 mod fresh_folder;
 mod home;
 mod log;
+mod private_files;
 mod protocol;
 mod reaper;
 mod run;

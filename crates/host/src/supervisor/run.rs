@@ -7,6 +7,7 @@ use super::container::{self, ContainerGuard};
 use super::fresh_folder::FreshFolder;
 use super::home::EmptyHome;
 use super::log::Log;
+use super::private_files::PrivateFiles;
 use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
 use super::reaper::{
     StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
@@ -55,6 +56,7 @@ pub(super) struct Supervisor {
     written: HashMap<i32, u64>,
     machine_oom_kills: u64,
     home: Option<EmptyHome>,
+    files: Option<PrivateFiles>,
     folder: Option<FreshFolder>,
 }
 
@@ -94,6 +96,7 @@ impl Supervisor {
             written: HashMap::new(),
             machine_oom_kills: machine_oom_kills(),
             home: child.home,
+            files: child.files,
             folder: child.folder,
             spec,
         }
@@ -394,6 +397,7 @@ impl Supervisor {
             contained.remove(|| reap(pid).childless);
         }
         self.home = None;
+        self.files = None;
         ending.changed = self.folder.take().and_then(FreshFolder::end);
         // Processes stuck in the kernel are abandoned.
         self.childless = true;

@@ -264,6 +264,7 @@ fn network(job: &Job, part: &Part) -> Network {
         retransmits: is_tcp.then_some(part.totals.retransmits),
         own_shortages: part.totals.own_shortages,
         tls: job.target.tls.as_ref().map(|_| part.totals.handshakes),
+        agreed: part.totals.agreed.clone(),
     }
 }
 

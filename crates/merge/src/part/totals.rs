@@ -1,7 +1,7 @@
 //! Counts over the whole life of a worker, and statistics of its threads.
 
 use super::{StatusCounts, WrongSample};
-use prony_records::{DecodedBodies, Handshakes, Histogram};
+use prony_records::{AgreedTls, DecodedBodies, Handshakes, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// Counts from the first connection to the last reply, warm-up included.
@@ -21,6 +21,9 @@ pub struct Totals {
     /// Error of the kernel for `own_shortages`.
     pub own_shortage: Option<LowestThreadValue>,
     pub handshakes: Handshakes,
+    /// What the first handshake agreed on; the least of several threads, so that merging has one result.
+    #[serde(default)]
+    pub agreed: Option<AgreedTls>,
     /// Number of requests that were sent again because the server had left them unprocessed.
     pub sent_again: u64,
     /// Protocol violation of the server.
@@ -50,6 +53,7 @@ impl Totals {
             own_shortages: 0,
             own_shortage: None,
             handshakes: Handshakes::default(),
+            agreed: None,
             sent_again: 0,
             violation: None,
             stream_limit: None,
@@ -69,6 +73,8 @@ impl Totals {
         self.own_shortages += other.own_shortages;
         self.handshakes.completed += other.handshakes.completed;
         self.handshakes.resumed += other.handshakes.resumed;
+        let agreed = self.agreed.iter().chain(&other.agreed).min().cloned();
+        self.agreed = agreed;
         self.sent_again += other.sent_again;
         self.retransmits += other.retransmits;
         self.decoded.replies += other.decoded.replies;

@@ -10,11 +10,13 @@ mod protocol_state;
 mod raw_frames;
 mod replies;
 mod socket;
+mod tls_probe;
 
 pub use crate::http1::BodyFraming;
 pub use connection::Connection;
 pub use raw_frames::{Frame, RawFrame};
 pub use replies::{BodyPart, Reply};
+pub use tls_probe::{ProbedConnection, ProbedReply, TlsProbe};
 
 use crate::grpc::Grpc;
 use crate::http1;

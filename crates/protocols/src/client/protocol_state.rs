@@ -13,7 +13,7 @@ use prony_load::Protocol;
 /// Maximum number of requests in flight: more than a case of a contract has.
 const PIPELINED: u32 = 4096;
 /// Maximum number of requests in flight over HTTP/2.
-const STREAMS: u32 = 16;
+const STREAMS: u32 = 128;
 
 /// The protocol state of a connection.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ mod tunnel;
 
 use prony_load::{Protocol, Target, Tls, TlsVersion};
 use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, ClientConfig, Error, RootCertStore};
 use std::io;
@@ -54,6 +55,15 @@ impl TlsConfig {
         Self::with_trust(tls, &both, trust_of(tls)?)
     }
 
+    /// The same for a connection that offers these protocols, in this order, and takes any answer.
+    pub fn offering(tls: &Tls, offered: &[&'static [u8]]) -> Result<Self, TlsError> {
+        let config = Self::with_trust(tls, offered, trust_of(tls)?)?;
+        Ok(Self {
+            wanted: RequiredAlpn(None),
+            ..config
+        })
+    }
+
     /// Connections to this target, which may be behind a proxy.
     #[must_use]
     pub fn to(self, target: &Target) -> Self {
@@ -78,13 +88,18 @@ impl TlsConfig {
     }
 
     fn with_trust(tls: &Tls, offered: &[&'static [u8]], trust: Trust) -> Result<Self, TlsError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(provider_of(tls));
         let server_name = ServerName::try_from(tls.server_name.clone())
             .map_err(|_| TlsError(format!("`{}` is not a server name", tls.server_name)))?;
         let versions = match tls.choices.version {
             None => rustls::DEFAULT_VERSIONS,
             Some(TlsVersion::V1_2) => &[&rustls::version::TLS12],
             Some(TlsVersion::V1_3) => &[&rustls::version::TLS13],
+        };
+        let versions: &[&'static rustls::SupportedProtocolVersion] = if tls.choices.uniform {
+            &[&rustls::version::TLS13]
+        } else {
+            versions
         };
         let trusting = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
@@ -128,6 +143,25 @@ impl TlsConfig {
     pub const fn wanted(&self) -> RequiredAlpn {
         self.wanted
     }
+}
+
+/// What is offered: everything, or what all services must agree to.
+fn provider_of(tls: &Tls) -> CryptoProvider {
+    let all = ring::default_provider();
+    if !tls.choices.uniform {
+        return all;
+    }
+    CryptoProvider {
+        cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
+        kx_groups: vec![ring::kx_group::X25519],
+        ..all
+    }
+}
+
+/// The certificates of a PEM text, DER, in its order.
+pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, TlsError> {
+    let certificates = trust::authorities_of(pem)?.into_iter();
+    Ok(certificates.map(|certificate| certificate.to_vec()).collect())
 }
 
 fn trust_of(tls: &Tls) -> Result<Trust, TlsError> {

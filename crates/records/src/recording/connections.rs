@@ -13,6 +13,22 @@ pub struct Network {
     pub own_shortages: u64,
     /// TLS handshakes, if TLS is used.
     pub tls: Option<Handshakes>,
+    /// What the first TLS handshake agreed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<AgreedTls>,
+}
+
+/// The parameters that client and service agreed on in a TLS handshake, by the names of its registry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AgreedTls {
+    /// The version, such as `TLSv1_3`.
+    pub version: String,
+    /// The cipher suite, such as `TLS13_AES_128_GCM_SHA256`.
+    pub cipher_suite: String,
+    /// The group of the key exchange, such as `X25519`.
+    pub key_exchange: Option<String>,
+    /// The protocol (ALPN), if the service selected one.
+    pub protocol: Option<String>,
 }
 
 /// One address of the target.

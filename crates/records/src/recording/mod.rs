@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use compact::{CompactHistogram, CompactSum};
-pub use connections::{Address, Handshakes, Network, Occupancy};
+pub use connections::{Address, AgreedTls, Handshakes, Network, Occupancy};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, HistogramError};
 pub use llm::{GoodputStreams, Llm, StreamRate, Usage};

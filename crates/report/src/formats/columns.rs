@@ -24,6 +24,12 @@ enum ColumnKind {
     Score(Metric),
     /// The value of the ranked metric over that of the first service.
     Ratio,
+    /// CPU per request over TLS ÷ in clear.
+    TlsCpu,
+    /// Goodput over TLS ÷ in clear.
+    TlsGoodput,
+    /// CPU time of a TLS handshake.
+    Handshake,
     /// The rate that a further start sustains.
     Sustained,
     /// Share of the compiler threads in the CPU time of the service while it was measured.
@@ -86,6 +92,7 @@ impl Columns {
         if any(|row| row.summary.ratio_to_first.is_some()) {
             first.insert(1, Column::plain(ColumnKind::Ratio));
         }
+        first.splice(1..1, tls_columns(group));
         if any(|row| row.summary.sustained_per_s.is_some()) {
             first.insert(
                 1,
@@ -165,6 +172,9 @@ impl Column {
         match (self.what, self.unit.symbol) {
             (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
             (ColumnKind::Ratio, _) => "ratio".to_owned(),
+            (ColumnKind::TlsCpu, _) => "CPU, TLS ÷ clear".to_owned(),
+            (ColumnKind::TlsGoodput, _) => "goodput, TLS ÷ clear".to_owned(),
+            (ColumnKind::Handshake, symbol) => format!("CPU/handshake, {symbol}"),
             (ColumnKind::Sustained, "") => "sustains".to_owned(),
             (ColumnKind::Sustained, symbol) => format!("sustains, {symbol}"),
             (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
@@ -187,6 +197,14 @@ impl Column {
             ColumnKind::Ratio => {
                 let ratio = row.summary.ratio_to_first.as_ref();
                 return ratio.map_or_else(|| "–".to_owned(), shown_ratio);
+            }
+            ColumnKind::TlsCpu | ColumnKind::TlsGoodput => {
+                let ratio = tls_ratio(row, self.what);
+                return ratio.map_or_else(|| "–".to_owned(), |ratio| estimated(ratio, Unit::NONE));
+            }
+            ColumnKind::Handshake => {
+                let cpu = handshake(row);
+                return cpu.map_or_else(|| "–".to_owned(), |cpu| estimated(cpu, self.unit));
             }
             ColumnKind::Sustained => {
                 let rate = row.summary.sustained_per_s.map(|rate| self.unit.show(rate));
@@ -213,6 +231,38 @@ fn shown_ratio(ratio: &Estimate) -> String {
     } else {
         digits(ratio.point)
     }
+}
+
+/// The columns of the cost of TLS that a service of the group has.
+fn tls_columns(group: &GroupReport) -> Vec<Column> {
+    let has = |kind: &ColumnKind| group.services.iter().any(|row| tls_ratio(row, *kind).is_some());
+    let ratios = [ColumnKind::TlsCpu, ColumnKind::TlsGoodput]
+        .into_iter()
+        .filter(has);
+    let mut columns: Vec<Column> = ratios.map(Column::plain).collect();
+    let rows = group.services.iter();
+    let handshakes: Vec<f64> = rows.filter_map(|row| Some(handshake(row)?.point)).collect();
+    if !handshakes.is_empty() {
+        columns.push(Column {
+            what: ColumnKind::Handshake,
+            unit: Unit::for_metric(Metric::CpuNsPerRequest, &handshakes),
+        });
+    }
+    columns
+}
+
+/// What TLS costs a service, as a ratio to the same without TLS.
+fn tls_ratio(row: &Row, what: ColumnKind) -> Option<&Estimate> {
+    let tls = row.summary.tls.as_ref()?;
+    if what == ColumnKind::TlsCpu {
+        tls.cpu_ratio.as_ref()
+    } else {
+        tls.goodput_ratio.as_ref()
+    }
+}
+
+fn handshake(row: &Row) -> Option<&Estimate> {
+    row.summary.tls.as_ref()?.handshake_cpu_ns.as_ref()
 }
 
 /// The highest share of the compiler threads in a trial of a service; `None` if it has none.

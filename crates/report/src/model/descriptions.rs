@@ -31,10 +31,11 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
         Some(most) if most != usual => format!("; at most {} {what}", grouped(most as f64)),
         _ => String::new(),
     };
+    let connections = connections(load);
     match load.get("kind").and_then(Value::as_str) {
-        Some("closed") => format!("closed loop{on}{}{pause}", growth(load)),
+        Some("closed") => format!("closed loop{on}{}{pause}{connections}", growth(load)),
         Some("open") => format!(
-            "open loop: {}{on}{}",
+            "open loop: {}{on}{connections}{}",
             arrival(due),
             most("backlog", BACKLOG, "waiting")
         ),
@@ -92,6 +93,28 @@ fn slots(load: &Value) -> String {
         _ => String::new(),
     };
     format!(" on {connections}{rooms}{each}")
+}
+
+/// What becomes of connections, and how they reach the service: `, one request on each, over HTTP/2 with TLS`.
+fn connections(load: &Value) -> String {
+    let requests = match load.get("requests_per_connection").and_then(Value::as_u64) {
+        Some(1) => ", a new one for each request".to_owned(),
+        Some(requests) => format!(", a new one after {requests} requests"),
+        None => String::new(),
+    };
+    let over = match load.get("over").and_then(Value::as_str) {
+        Some("http1") => ", over HTTP/1.1 without TLS",
+        Some("http2") => ", over HTTP/2 without TLS",
+        Some("https1") => ", over HTTP/1.1 with TLS",
+        Some("https2") => ", over HTTP/2 with TLS",
+        _ => "",
+    };
+    let resumption = match load.get("resumption").and_then(Value::as_bool) {
+        Some(true) => ", resumed handshakes",
+        Some(false) => ", full handshakes",
+        None => "",
+    };
+    format!("{requests}{over}{resumption}")
 }
 
 /// The growth of the number of connections: `, growing from 10 within 30 s`.

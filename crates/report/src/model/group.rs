@@ -183,7 +183,17 @@ pub(super) fn is_planned_as(entry: &Value, group: &Group) -> bool {
     let started = group.load["kind"] == "start" && entry["start"]["measures"] == group.load["measures"];
     entry["contract"] == group.contract.as_str()
         && entry["workload"] == group.workload.as_str()
-        && (entry["load"] == group.load || searched || started)
+        && (recorded_load(entry) == group.load || searched || started)
+}
+
+/// The load of a planned group as its trials record it: what becomes of connections is a part of it.
+fn recorded_load(entry: &Value) -> Value {
+    let mut load = entry["load"].clone();
+    if let Some(members) = load.as_object_mut() {
+        let keys = ["over", "requests_per_connection", "resumption"].into_iter();
+        members.extend(keys.filter_map(|key| Some((key.to_owned(), entry.get(key)?.clone()))));
+    }
+    load
 }
 
 /// Warnings that more than half of the measured services have, each kind once with the number of services: readers skip what is

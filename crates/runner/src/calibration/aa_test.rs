@@ -109,6 +109,9 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         rank_by: None,
         start: None,
         rounds: None,
+        over: None,
+        requests_per_connection: None,
+        resumption: None,
     };
     Plan {
         title: "one service entered twice".to_owned(),

@@ -111,6 +111,9 @@ impl ComparisonPair<'_> {
             rank_by: None,
             start: None,
             rounds: None,
+            over: None,
+            requests_per_connection: None,
+            resumption: None,
         })
     }
 }

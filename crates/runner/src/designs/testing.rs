@@ -2,7 +2,7 @@
 
 use crate::history::{Attempt, History};
 use crate::schedule::{Block, Design, Outcome, Step, StepResult, WarmUpOutcome};
-use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
+use prony_config::{Channel, Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
 use std::collections::BTreeMap;
@@ -20,12 +20,15 @@ pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
         rank_by: None,
         start: None,
         rounds: None,
+        over: None,
+        requests_per_connection: None,
+        resumption: None,
     };
     let entries = (0..loads.len()).flat_map(|group| {
         services.iter().map(move |service| Entry {
             service: (*service).to_owned(),
             variant: "current".to_owned(),
-            protocol: Protocol::Http1,
+            channel: Channel::Http1,
             group,
             expected_warm_up_ns: 0,
         })

@@ -10,7 +10,10 @@ use crate::source_files::source_files;
 use crate::values::Values;
 use prony_config::contract::{BackingRequirement, Contract};
 use prony_config::project::SERVICE_FILE;
-use prony_config::{Catalogue, GroupPlan, Plan, Service, ServiceOrigin, SourceFiles, Toolchain, WorkerKind};
+use prony_config::{
+    Catalogue, Channel, GroupPlan, Plan, Service, ServiceOrigin, SourceFiles, TlsProtocol, Toolchain,
+    WorkerKind,
+};
 use prony_load::Protocol;
 use prony_records::{CallerVariables, Fingerprint, Part};
 use serde::Serialize;
@@ -117,8 +120,8 @@ impl<'a> Fingerprints<'a> {
     fn contract(&self, service: &Service) -> String {
         let entries = self.plan.entries.iter();
         let own = entries.filter(|entry| entry.service == service.name && entry.variant == service.variant);
-        let mut asked: Vec<(&GroupPlan, Protocol)> = own
-            .map(|entry| (self.plan.group_of(entry), entry.protocol))
+        let mut asked: Vec<(&GroupPlan, Channel)> = own
+            .map(|entry| (self.plan.group_of(entry), entry.channel))
             .collect();
         // The order of the groups in the suite does not matter.
         asked.sort_by_cached_key(|(group, protocol)| {
@@ -242,6 +245,8 @@ fn run(service: &Service) -> String {
         env: &'a BTreeMap<String, String>,
         start_timeout_ns: u128,
         protocols: &'a [Protocol],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        tls: &'a [TlsProtocol],
         workers: WorkerKind,
         pass: &'a [String],
     }
@@ -255,6 +260,7 @@ fn run(service: &Service) -> String {
         env: &service.env,
         start_timeout_ns: service.start_timeout.as_nanos(),
         protocols: &service.protocols,
+        tls: &service.tls,
         // Digests of earlier versions had this for unknown ones.
         workers: service.workers.kind.unwrap_or(WorkerKind::Threads),
         pass: &service.pass,

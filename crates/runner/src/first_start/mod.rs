@@ -70,10 +70,10 @@ pub fn first_start(
     let bench = workbench.bench(&catalogue);
     let mut subject =
         started(&bench, service, &built, contract).map_err(|failure| failed(&failure.reason, &[]))?;
-    let requested_port = subject.target.port;
+    let requested_port = subject.targets.clear.port;
     let listening = port::wait(
         &mut *subject.service,
-        &subject.target,
+        &subject.targets.clear,
         service.start_timeout,
         &bench,
     );

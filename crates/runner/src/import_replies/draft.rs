@@ -290,6 +290,7 @@ fn drop_failing_cases(
         contract: &contract,
         target,
         protocol: Protocol::Http1,
+        tls: None,
         seed: SEED,
         thorough: false,
         allow_writes,

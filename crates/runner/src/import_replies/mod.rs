@@ -7,7 +7,7 @@ use crate::build::id_of;
 use crate::{BuildOutput, Builder, Failure, Folders, Progress, ServiceRequest, with_service};
 use crate::{Checkout, CommandError, LocalTestbed};
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Service, ServiceOrigin, WorkerKind};
+use prony_config::{Catalogue, Channel, Service, ServiceOrigin, WorkerKind};
 use prony_host::Process;
 use prony_load::{Body, Protocol, Request, Target, Template};
 use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, PreparedRequest, Reply};
@@ -122,7 +122,7 @@ fn observe(
     let request = ServiceRequest {
         service: &configured,
         built,
-        contracts: &[(contract, Protocol::Http1)],
+        contracts: &[(contract, Channel::Http1)],
         seed: 1,
         thorough: false,
     };

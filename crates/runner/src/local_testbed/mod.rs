@@ -7,7 +7,7 @@ use crate::generators::{ProcessGenerator, SILENCE};
 use crate::project::clean::StateUse;
 use crate::start_time::now;
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
-use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
+use crate::{Cancel, Certificates, NoiseLimits, Options, RunContext, Seeds};
 use crate::{Checkout, CommandError};
 pub use claims::{Claim, who_measures};
 use prony_config::Catalogue;
@@ -31,6 +31,7 @@ pub struct LocalTestbed {
     pub program: String,
     claim: Claim,
     seeds: Seeds,
+    certificates: Certificates,
     held: Mutex<Option<(CpuLease, Claims)>>,
     /// Keeps `prony clean` away from the files of a checkout.
     _in_use: Option<StateUse>,
@@ -67,6 +68,7 @@ impl LocalTestbed {
             program: program.to_owned(),
             claim: Claim::default(),
             seeds,
+            certificates: Certificates::default(),
             held: Mutex::new(None),
             _in_use: None,
             links: OnceLock::new(),
@@ -190,6 +192,7 @@ impl LocalTestbed {
             cancel: &self.cancel,
             catalogue,
             seeds: &self.seeds,
+            certificates: &self.certificates,
         }
     }
 }

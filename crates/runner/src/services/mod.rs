@@ -14,7 +14,7 @@ use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
 use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
 use crate::{Failure, Journal, JournalError, Progress, Run};
-use prony_config::{Design, Plan, PlannedTrial, WarmUpChoice};
+use prony_config::{Channel, Design, Plan, PlannedTrial, WarmUpChoice};
 use prony_records::{Command, Event, Fault, Phase, Recording, TrialStage, Warning};
 use slot::ServiceSlot;
 use std::collections::BTreeMap;
@@ -191,7 +191,10 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.announce(run);
         let slot = &self.slots[run.slot];
         if let (Purpose::Record(number), Some(ready)) = (&run.purpose, &slot.ready) {
-            let target = &ready.subject.target;
+            let channel = slot
+                .trial_of(run)
+                .map_or(Channel::Http1, |trial| trial.entry().channel);
+            let target = ready.subject.targets.over(channel);
             self.journal.progress(Progress::Loads {
                 number: *number,
                 host: target.host.clone(),
@@ -205,7 +208,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
         let service = slot.ready.as_mut().expect("invariant: the service is up");
-        let job = job(&trial, &service.subject.target, &slot.placement, (run, until));
+        let target = service.subject.targets.over(trial.entry().channel);
+        let job = job(&trial, target, &slot.placement, (run, until));
         let job = job.map_err(|error| Failure::infrastructure(TrialStage::WarmUp, error.to_string()))?;
         let placement = &slot.placement.placement;
         let begun = context

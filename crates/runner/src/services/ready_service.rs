@@ -2,11 +2,11 @@
 
 use crate::backing::Invariants;
 use crate::failure::FailureCause;
-use crate::start::{self, LATER, SOON, StartedService, is_listening, wait_until_ready};
+use crate::start::{self, LATER, SOON, ServiceTargets, StartedService, is_listening, wait_until_ready};
 use crate::trial::Trial;
 use crate::{Failure, RunContext};
 use prony_check::CheckRequest;
-use prony_config::Design;
+use prony_config::{Channel, Design};
 use prony_host::ExitReport;
 use prony_load::Target;
 use prony_records::{Exclusion, StartUp, TrialStage, Warning};
@@ -28,12 +28,12 @@ pub(super) struct ReadyService {
 impl ReadyService {
     /// Waits until it is ready.
     pub(super) fn wait(&mut self, context: &RunContext<'_>, trial: &Trial<'_>) -> Result<(), Failure> {
-        let target = self.subject.target.clone();
+        let targets = self.subject.targets.clone();
         let service = &mut *self.subject.service;
         let limit = trial.service.start_timeout;
         let is_measured = trial.plan.design == Design::Starts;
         let later = if is_measured { SOON } else { LATER };
-        let mut start_up = wait_until_ready(service, &request(trial, &target), (limit, later), context)?;
+        let mut start_up = wait_until_ready(service, readiness(trial, &targets), (limit, later), context)?;
         if is_measured {
             start_up.first_reply = Some(service.footprint());
             // That is after a rest.
@@ -49,8 +49,9 @@ impl ReadyService {
     }
 
     pub(super) fn port_is_taken(&self) -> bool {
-        let target = &self.subject.target;
-        is_listening(&target.host, target.port)
+        let targets = &self.subject.targets;
+        let mut ports = std::iter::once(&targets.clear).chain(targets.tls());
+        ports.any(|target| is_listening(&target.host, target.port))
     }
 
     /// Ends it after a failed step. Returns the reason, with the end of its log.
@@ -89,13 +90,21 @@ fn with_exit(failure: Failure, ended: Option<&ExitReport>) -> Failure {
 }
 
 /// The request for the checks before and after the load.
-pub(super) fn request<'b>(trial: &Trial<'b>, target: &'b Target) -> CheckRequest<'b> {
-    CheckRequest {
-        contract: trial.contract,
-        target,
-        protocol: trial.entry().protocol,
-        seed: trial.seed(),
-        thorough: false,
-        allow_writes: trial.service.allows_writes(),
-    }
+pub(super) fn request<'b>(trial: &Trial<'b>, targets: &'b ServiceTargets) -> CheckRequest<'b> {
+    let checked = (trial.contract, trial.entry().channel);
+    targets.check_request(trial.service, checked, (trial.seed(), false))
+}
+
+/// The request that a service must answer to be ready, and its TLS port. Start-up times are those without TLS where the service offers
+/// its protocol so.
+pub(super) fn readiness<'b>(
+    trial: &Trial<'b>,
+    targets: &'b ServiceTargets,
+) -> (CheckRequest<'b>, Option<&'b Target>) {
+    let channel = trial.entry().channel;
+    let clear = Channel::from(channel.protocol());
+    let is_offered = trial.service.offers(&trial.contract.name, clear);
+    let checked = (trial.contract, if is_offered { clear } else { channel });
+    let request = targets.check_request(trial.service, checked, (trial.seed(), false));
+    (request, targets.tls())
 }

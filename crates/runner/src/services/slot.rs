@@ -1,14 +1,14 @@
 //! One service of a block and its trials.
 
 use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
-use super::ready_service::{LOG_LINES, ReadyService, request};
+use super::ready_service::{LOG_LINES, ReadyService, readiness, request};
 use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
 use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
 use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
 use crate::schedule::{BlockPlacement, LoadId, LoadRun, OnFailure, Purpose, ServiceStart, Slot};
-use crate::start::{self, LATER, PORTS, Start, StartedService, wait_until_ready};
+use crate::start::{self, LATER, PORTS, ServiceTargets, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
 use crate::warm_up::WarmUpResult;
@@ -16,7 +16,7 @@ use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, Trial
 use prony_config::contract::Contract;
 use prony_config::{GroupPlan, Plan, PlannedTrial, Service, StartKind, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, PageCacheReport, Placement, Process};
-use prony_load::{Protocol, Target};
+use prony_load::Protocol;
 use prony_records::{
     Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartFiles, StartUp,
     TrialRecord, TrialStage, Warning, WarningKind,
@@ -242,32 +242,57 @@ impl<'a> ServiceSlot<'a> {
             .first_open_trial()
             .and_then(|one| one.parts.as_ref().ok().copied());
         let trial = first.expect("invariant: a trial has begun");
+        let trials = self.one_trial_per_channel();
         let ready = self.ready.as_mut().expect("invariant: the service is up");
-        let target = ready.subject.target.clone();
-        // Only in the first round: these checks take seconds, and their result does not vary between starts.
+        let targets = ready.subject.targets.clone();
         let subject = &mut ready.subject;
-        let checked = if trial.planned.round == 0 {
-            Some(prony_check::CheckedService {
-                backing: &mut subject.backing_services,
-                cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
-            })
-        } else {
-            None
-        };
-        let report = prony_check::check_beside(&request(&trial, &target), checked)?;
-        watch(Progress::Checked(Box::new(
-            report.row(&trial::service_id(trial.entry())),
-        )));
-        if let Some(failure) = report.first_failure() {
-            return Err(Failure::new(
-                TrialStage::Check,
-                format!("it breaks its contract: {failure}"),
-            ));
+        let mut warnings = Vec::new();
+        for trial in trials {
+            // Only in the first round: these checks take seconds, and their result does not vary between starts.
+            let checked = if trial.planned.round == 0 {
+                Some(prony_check::CheckedService {
+                    backing: &mut subject.backing_services,
+                    cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
+                })
+            } else {
+                None
+            };
+            let report = prony_check::check_beside(&request(&trial, &targets), checked)?;
+            watch(Progress::Checked(Box::new(
+                report.row(&trial::service_id(trial.entry())),
+            )));
+            if let Some(failure) = report.first_failure() {
+                let over = if trial.entry().channel.is_tls() {
+                    " over TLS"
+                } else {
+                    ""
+                };
+                return Err(Failure::new(
+                    TrialStage::Check,
+                    format!("it breaks its contract{over}: {failure}"),
+                ));
+            }
+            warnings.extend(report.warnings);
         }
-        let mut warnings = warnings_of_start(&trial, &self.placement.placement, &*subject.service);
-        warnings.extend(report.warnings.iter().cloned());
-        ready.warnings = warnings;
+        let mut all = warnings_of_start(&trial, &self.placement.placement, &*subject.service);
+        all.extend(warnings);
+        ready.warnings = all;
         Ok(())
+    }
+
+    /// An open trial for each channel of the start.
+    fn one_trial_per_channel(&self) -> Vec<Trial<'a>> {
+        let mut chosen: Vec<Trial<'a>> = Vec::new();
+        let open = self.trials.iter().filter(|one| one.is_open());
+        for trial in open.filter_map(|one| one.parts.as_ref().ok()) {
+            if chosen
+                .iter()
+                .all(|known| known.entry().channel != trial.entry().channel)
+            {
+                chosen.push(*trial);
+            }
+        }
+        chosen
     }
 
     /// Resets backing services to the seeded data before each load. A backing service that was restarted for this has closed the
@@ -281,11 +306,11 @@ impl<'a> ServiceSlot<'a> {
         let subject = &mut ready.subject;
         self.answers.clear();
         if subject.backing_services.reset()? {
-            let target = subject.target.clone();
+            let targets = subject.targets.clone();
             let limit = subject.service.age() + RECOVERS;
             let again = wait_until_ready(
                 &mut *subject.service,
-                &request(&trial, &target),
+                readiness(&trial, &targets),
                 (limit, LATER),
                 context,
             );
@@ -357,7 +382,7 @@ impl<'a> ServiceSlot<'a> {
         ready
             .invariants
             .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
-        check_again(context, &trial, &ready.subject.target, watch)?;
+        check_again(context, &trial, &ready.subject.targets, watch)?;
         if let Some(fault) = ready.subject.backing_services.fault() {
             return Err(Failure::backing_service(TrialStage::Measure, fault));
         }
@@ -676,10 +701,10 @@ fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>,
 fn check_again(
     context: &RunContext<'_>,
     trial: &Trial<'_>,
-    target: &Target,
+    targets: &ServiceTargets,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(), Failure> {
-    let request = request(trial, target);
+    let request = request(trial, targets);
     let mut last = None;
     for attempt in 0..RECHECKS {
         if context.cancel.is_now() {
@@ -758,7 +783,7 @@ fn parts<'a>(
     let contract = contracts
         .get(service, contract)
         .unwrap_or_else(|| Err(missing(contract)))?;
-    if let Some(reason) = refusal(service, contract, plan.group_of(entry), entry.protocol) {
+    if let Some(reason) = refusal(service, contract, plan.group_of(entry), entry.channel.protocol()) {
         return Err(Exclusion {
             stage: TrialStage::Check,
             ..not_built(reason)

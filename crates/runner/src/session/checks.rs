@@ -59,7 +59,7 @@ impl<'a> Checks<'a> {
         let entry = &self.plan.entries[planned.entry];
         let row = unchecked(
             &record.service,
-            (&record.contract, entry.protocol),
+            (&record.contract, entry.channel),
             excluded,
             self.catalogue.variant(&entry.service, &entry.variant),
         );

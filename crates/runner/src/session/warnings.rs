@@ -164,7 +164,7 @@ fn name(plan: &Plan, group: &GroupPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_config::{Entry, WarmUpChoice};
+    use prony_config::{Channel, Entry, WarmUpChoice};
     use prony_load::Protocol;
 
     fn noise(others: f64) -> Noise {
@@ -186,11 +186,14 @@ mod tests {
             rank_by: None,
             start: None,
             rounds: None,
+            over: None,
+            requests_per_connection: None,
+            resumption: None,
         };
         let entry = |number: usize| Entry {
             service: format!("service-{number}"),
             variant: "current".to_owned(),
-            protocol: Protocol::Http1,
+            channel: Channel::Http1,
             group: 0,
             expected_warm_up_ns: 0,
         };
@@ -241,7 +244,7 @@ mod tests {
 #[cfg(test)]
 mod exclusions_tests {
     use super::*;
-    use prony_config::{Entry, WarmUpChoice};
+    use prony_config::{Channel, Entry, WarmUpChoice};
     use prony_load::Protocol;
     use prony_records::{Exclusion, Fault, TrialStage};
 
@@ -257,6 +260,9 @@ mod exclusions_tests {
             rank_by: None,
             start: None,
             rounds: None,
+            over: None,
+            requests_per_connection: None,
+            resumption: None,
         }
     }
 
@@ -264,7 +270,7 @@ mod exclusions_tests {
         let entry = |group: usize| Entry {
             service: "one".to_owned(),
             variant: "current".to_owned(),
-            protocol: Protocol::Http1,
+            channel: Channel::Http1,
             group,
             expected_warm_up_ns: 0,
         };

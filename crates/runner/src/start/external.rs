@@ -46,7 +46,10 @@ pub(super) fn attach(
     Ok(StartedService {
         service,
         build: start.built.clone(),
-        target: (*there.target).clone(),
+        targets: super::ServiceTargets {
+            clear: (*there.target).clone(),
+            tls: None,
+        },
         backing_services,
     })
 }

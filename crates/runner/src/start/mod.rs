@@ -6,16 +6,19 @@ mod ready;
 use crate::RunContext;
 use crate::TrialPlacement;
 use crate::backing::BackingProcesses;
+use crate::certificates::ServiceCertificate;
 use crate::job::target_of;
 use crate::trial::Trial;
 use crate::{BuildOutput, Failure};
+use prony_check::{CheckRequest, DeclaredTls};
 use prony_config::contract::Contract;
-use prony_config::{Address, Service, ServiceOrigin};
+use prony_config::{Address, Channel, Service, ServiceOrigin};
 use prony_host::{HostError, InheritedVariables, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
 use prony_records::TrialStage;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,10 +62,83 @@ pub struct StartedService {
     pub service: Box<dyn Process>,
     /// Its build.
     pub(crate) build: BuildOutput,
-    /// The address for clients.
-    pub target: Target,
+    /// The addresses for clients.
+    pub targets: ServiceTargets,
     /// Its backing services. They end after the service.
     pub backing_services: BackingProcesses,
+}
+
+/// Where clients reach a service.
+#[derive(Debug, Clone)]
+pub struct ServiceTargets {
+    /// Its port: without TLS, unless the service runs already.
+    pub clear: Target,
+    /// Its TLS port, and its certificates.
+    tls: Option<(Target, Arc<ServiceCertificate>)>,
+}
+
+impl ServiceTargets {
+    /// The target of a channel.
+    pub(crate) fn over(&self, channel: Channel) -> &Target {
+        match &self.tls {
+            Some((target, _)) if channel.is_tls() => target,
+            _ => &self.clear,
+        }
+    }
+
+    /// The TLS port, if there is one.
+    pub(crate) fn tls(&self) -> Option<&Target> {
+        self.tls.as_ref().map(|(target, _)| target)
+    }
+
+    /// The request for a check of a contract over a channel.
+    pub(crate) fn check_request<'a>(
+        &'a self,
+        service: &'a Service,
+        (contract, channel): (&'a Contract, Channel),
+        (seed, thorough): (u64, bool),
+    ) -> CheckRequest<'a> {
+        let certificate = self.tls.as_ref().filter(|_| channel.is_tls());
+        CheckRequest {
+            contract,
+            target: self.over(channel),
+            protocol: channel.protocol(),
+            tls: certificate.map(|(_, certificate)| DeclaredTls {
+                protocols: &service.tls,
+                certificates: &certificate.chain,
+            }),
+            seed,
+            thorough,
+            allow_writes: service.allows_writes(),
+        }
+    }
+}
+
+/// The TLS port of a service that is about to start.
+struct TlsPort {
+    port: u16,
+    certificate: Arc<ServiceCertificate>,
+}
+
+impl TlsPort {
+    /// `None` if the service has none. `address` is that of its clients, as far as it is known, and `taken` its other port.
+    fn of(
+        bench: &RunContext<'_>,
+        service: &Service,
+        (address, taken): (&str, u16),
+    ) -> Result<Option<Self>, Failure> {
+        if service.tls.is_empty() {
+            return Ok(None);
+        }
+        let certificate = bench.certificates.of_address(address)?;
+        loop {
+            let port = bench.host().free_port();
+            let port = port.map_err(|error| Failure::host(TrialStage::Start, &error))?;
+            if port != taken {
+                return Ok(Some(Self { port, certificate }));
+            }
+        }
+    }
 }
 
 /// Maximum size of a service's log in bytes.
@@ -98,16 +174,27 @@ pub(crate) fn start_service(
         Some(port) => wait_for_port(bench, start.address, port)?,
         None => bench.host().free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, trial_placement, port, &backing_services);
+    let address = connect_address(bench, listen_address(bench, start.address));
+    let tls = TlsPort::of(bench, start.service, (address, port))?;
+    let mut spec = spec_of(bench, start, trial_placement, port, &backing_services);
+    if let Some(tls) = &tls {
+        spec.environment
+            .insert("TLS_PORT".to_owned(), tls.port.to_string());
+        spec.files
+            .insert("TLS_CERT".to_owned(), tls.certificate.chain.clone());
+        spec.files
+            .insert("TLS_KEY".to_owned(), tls.certificate.key.clone());
+    }
     let service = bench.host().start(&spec).map_err(failed)?;
-    let address = service
-        .address()
-        .unwrap_or_else(|| connect_address(bench, listen_address(bench, start.address)))
-        .to_owned();
+    let address = service.address().unwrap_or(address).to_owned();
+    let targets = ServiceTargets {
+        clear: target_of(&address, port),
+        tls: tls.map(|tls| (tls.certificate.target(&address, tls.port), tls.certificate)),
+    };
     Ok(StartedService {
         service,
         build: start.built.clone(),
-        target: target_of(&address, port),
+        targets,
         backing_services,
     })
 }
@@ -214,6 +301,7 @@ fn spec_of(
             .join(trial_placement.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
+        files: BTreeMap::new(),
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
         compiler_threads: service.compiler_threads.clone(),

@@ -31,11 +31,11 @@ enum ReadinessProbe {
     Wrong(String),
 }
 
-/// Waits until the service accepts connections and answers the contract's first request correctly. `later`: the interval of probes of a
-/// service that starts slowly.
+/// Waits until the service accepts connections and answers the contract's first request correctly, and until it accepts connections on
+/// its TLS port, if it has one. `later`: the interval of probes of a service that starts slowly.
 pub(crate) fn wait(
     service: &mut dyn Process,
-    request: &CheckRequest<'_>,
+    (request, tls): (CheckRequest<'_>, Option<&Target>),
     (limit, later): (Duration, Duration),
     bench: &RunContext<'_>,
 ) -> Result<StartUp, Failure> {
@@ -46,9 +46,13 @@ pub(crate) fn wait(
         cancel: bench.cancel,
         testbed: bench.testbed,
     };
+    let request = &request;
     let listening = wait.until(|| probe_port(request.target))?;
     let case = first_case(request);
     let valid = wait.until(|| probe_reply(request, case.as_ref()))?;
+    if let Some(target) = tls {
+        wait.until(|| probe_port(target))?;
+    }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(StartUp {
         listening_ms: listening.map(ms),

@@ -94,6 +94,7 @@ fn try_faults<F: Copy + Send>(
         cancel: &testbed.cancel,
         catalogue: &catalogue,
         seeds: &testbed.seeds,
+        certificates: &prony_runner::Certificates::default(),
     };
     let contract = &catalogue.contracts[name];
     let prepared = prepare(&bench, contract, SEED);

@@ -10,8 +10,8 @@ use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
-    BuildOutput, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext,
-    RunEnd, Seeds, execute,
+    BuildOutput, Cancel, Certificates, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run,
+    RunContext, RunEnd, Seeds, execute,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ pub(crate) struct Testbed {
     pub(crate) cancel: Cancel,
     pub(crate) built: BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>,
     pub(crate) seeds: Seeds,
+    pub(crate) certificates: Certificates,
 }
 
 type React = Box<dyn FnMut(&Progress)>;
@@ -142,6 +143,7 @@ impl Testbed {
             },
             cancel: Cancel::new(),
             seeds: Seeds::new(&folder.path().join("backing-services")),
+            certificates: Certificates::default(),
             built,
             folder,
         }
@@ -162,6 +164,7 @@ impl Testbed {
                 cancel: &self.cancel,
                 catalogue: &self.catalogue,
                 seeds: &self.seeds,
+                certificates: &self.certificates,
             },
             built: std::slice::from_ref(&self.built),
         };
@@ -205,6 +208,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         note: None,
         contracts: vec!["hello".to_owned()],
         protocols: vec![Protocol::Http1],
+        tls: Vec::new(),
         studies: Vec::new(),
         toolchains: Vec::new(),
         workers: Workers {
@@ -254,6 +258,9 @@ fn plan(services: &[Service]) -> Plan {
         rank_by: None,
         start: None,
         rounds: None,
+        over: None,
+        requests_per_connection: None,
+        resumption: None,
     };
     let services: Vec<&Service> = services.iter().collect();
     Plan {

@@ -4,7 +4,7 @@ use super::compare::{self, BoundPresence, Comparisons};
 use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
-use super::{Group, Options, ServiceSummary, estimates, service};
+use super::{Group, Options, ServiceSummary, estimates, service, tls};
 use crate::design::Table;
 use crate::ranking;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
@@ -22,6 +22,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .zip(metrics)
         .map(|(service, metrics)| service::summarise(service, metrics, options))
         .collect::<Result<Vec<_>, _>>()?;
+    tls::exclude_full_handshakes(group, &mut rows);
     let table = estimates::table(ranked_by, services)?;
     let order = if is_supported(group, ranked_by) {
         order(&rows, &table, ranked_by)

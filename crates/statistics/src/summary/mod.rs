@@ -8,11 +8,13 @@ pub(crate) mod sample;
 mod service;
 mod shape;
 mod speed;
+mod tls;
 
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::{resolutions, table};
 pub use group::lower_bound_warning;
 pub use shape::{Group, Options, ServiceSummary, Summary};
+pub use tls::TlsCost;
 
 use crate::StatisticsError;
 use prony_records::TrialRecord;
@@ -24,8 +26,18 @@ use prony_records::TrialRecord;
 pub fn summarise(trials: &[TrialRecord], options: &Options) -> Result<Summary, StatisticsError> {
     options.check()?;
     let groups = sample::groups(trials);
-    let summaries = groups.iter().map(|group| group::summarise(group, options));
+    let summarise = |group: &sample::GroupSample<'_>| -> Result<Group, StatisticsError> {
+        let mut summary = group::summarise(group, options)?;
+        let costs = tls::costs(group, &groups, options);
+        for (service, cost) in group.services.iter().zip(costs) {
+            let row = summary.services.iter_mut().find(|row| row.id == *service.id);
+            if let Some(row) = row {
+                row.tls = Some(cost);
+            }
+        }
+        Ok(summary)
+    };
     Ok(Summary {
-        groups: summaries.collect::<Result<_, _>>()?,
+        groups: groups.iter().map(summarise).collect::<Result<_, _>>()?,
     })
 }

@@ -37,6 +37,7 @@ pub(super) fn summarise(
         rank_high: None,
         ratio_to_first: None,
         sustained_per_s: None,
+        tls: None,
         tied_with: Vec::new(),
         metrics,
         bytes_per_reply: (completed > 0).then(|| received as f64 / completed as f64),

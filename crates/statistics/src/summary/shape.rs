@@ -1,5 +1,6 @@
 //! The types of a summary: the `groups` of `prony run --json`.
 
+use super::tls::TlsCost;
 use crate::{Adjustment, Estimate, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
 use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,9 @@ pub struct ServiceSummary {
     /// prediction interval).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained_per_s: Option<f64>,
+    /// The cost of TLS, if the group is over TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsCost>,
     /// `service/variant` of the services that are not proven to differ from this one.
     pub tied_with: Vec<String>,
     /// Estimates by metric.

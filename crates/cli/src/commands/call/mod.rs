@@ -232,7 +232,7 @@ fn as_json(
         "schema": SCHEMA,
         "contract": args.contract,
         "operation": args.operation,
-        "protocol": protocol_word(protocol),
+        "protocol": protocol_word(protocol.into()),
         "service": response.service,
         "target": response.target.url,
         "request": {

@@ -34,7 +34,7 @@ pub(super) fn call_one(
     let request = ServiceRequest {
         service,
         built: &built,
-        contracts: &[(contract, protocol)],
+        contracts: &[(contract, protocol.into())],
         seed: 1,
         thorough: false,
     };

@@ -9,6 +9,7 @@ use crate::output::print;
 use crate::{reporting, signals, text};
 use anyhow::anyhow;
 use prony_check::{CheckRequest, check, protocol_word};
+use prony_config::Channel;
 use prony_config::contract::Contract;
 use prony_config::project::contract_places;
 use prony_load::Protocol;
@@ -72,17 +73,23 @@ enum ProtocolArg {
     Http,
     /// HTTP/2: with prior knowledge, or over TLS as negotiated in the handshake (ALPN)
     Http2,
+    /// HTTP/1.1 over TLS, of a service that prony starts
+    Https1,
+    /// HTTP/2 over TLS, of a service that prony starts
+    Https2,
     /// gRPC
     Grpc,
     /// WebSocket
     Websocket,
 }
 
-impl From<ProtocolArg> for Protocol {
+impl From<ProtocolArg> for Channel {
     fn from(spoken: ProtocolArg) -> Self {
         match spoken {
             ProtocolArg::Http => Self::Http1,
             ProtocolArg::Http2 => Self::Http2,
+            ProtocolArg::Https1 => Self::Https1,
+            ProtocolArg::Https2 => Self::Https2,
             ProtocolArg::Grpc => Self::Grpc,
             ProtocolArg::Websocket => Self::WebSocket,
         }
@@ -139,7 +146,7 @@ fn check_selected(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
     let asked = CheckScope {
         first: args.first.as_deref(),
         second: args.second.as_deref(),
-        protocol: args.protocol.map(Protocol::from),
+        channel: args.protocol.map(Channel::from),
         seed,
         thorough: args.thorough,
     };
@@ -176,6 +183,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
         contract: &contract,
         target: &target,
         protocol,
+        tls: None,
         seed,
         thorough: args.thorough,
         allow_writes: args.allow_writes,
@@ -186,16 +194,21 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
             variant: "running".to_owned(),
         },
         contract: contract.name.clone(),
-        protocol,
+        channel: protocol.into(),
         outcome: Outcome::Checked(report),
     })
 }
 
 fn spoken_of(contract: &Contract, asked: Option<ProtocolArg>) -> anyhow::Result<Protocol> {
     let known = contract.protocols();
-    let wanted = asked.map(Protocol::from).or_else(|| known.first().copied());
+    // The URL says whether there is TLS.
+    let asked = asked.map(|asked| Channel::from(asked).protocol());
+    let wanted = asked.or_else(|| known.first().copied());
     wanted.filter(|protocol| known.contains(protocol)).ok_or_else(|| {
-        let words: Vec<&str> = known.iter().map(|protocol| protocol_word(*protocol)).collect();
+        let words: Vec<&str> = known
+            .iter()
+            .map(|protocol| protocol_word((*protocol).into()))
+            .collect();
         bad_input(anyhow!(
             "contract `{}` does not support this --protocol: it supports {}",
             contract.name,

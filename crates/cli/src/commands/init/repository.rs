@@ -146,7 +146,7 @@ fn start(checkout: &Checkout, name: &str, args: &Args) -> anyhow::Result<Exit> {
     let scope = CheckScope {
         first: Some(name),
         second: None,
-        protocol: None,
+        channel: None,
         seed: SEED,
         thorough: false,
     };

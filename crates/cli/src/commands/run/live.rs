@@ -31,9 +31,9 @@ impl<'a> LiveRun<'a> {
             let group = plan.group_of(entry);
             let contract = catalogue.contracts.get(&group.contract);
             let contract = contract.with_context(|| format!("no contract `{}`", group.contract))?;
-            let workload = contract.workload(&group.workload, entry.protocol)?;
+            let workload = contract.workload(&group.workload, entry.channel.protocol())?;
             let is_sequence = contract.is_sequence(&group.workload);
-            let mut labels = Labels::of(entry.protocol, &workload);
+            let mut labels = Labels::of(entry.channel.protocol(), &workload);
             labels.set("prony.service", entry.service.clone());
             labels.set("prony.variant", entry.variant.clone());
             labels.set("prony.contract", group.contract.clone());

@@ -2,7 +2,7 @@
 
 use crate::text::wrapped;
 use prony_config::{GroupOutline, PlanOutline};
-use prony_load::{DurationText, Protocol};
+use prony_load::DurationText;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -41,19 +41,10 @@ fn rows(group: &GroupOutline) -> Vec<(&'static str, String)> {
     rows.push(("warm-up", group.warm_up.clone()));
     rows.push(("duration", time(group.duration_s)));
     rows.extend(group.rank_by.map(|metric| ("ranked by", metric.to_owned())));
-    let protocols: Vec<&str> = group.protocols.iter().copied().map(word).collect();
+    let protocols: Vec<&str> = group.protocols.iter().map(|channel| channel.word()).collect();
     rows.push(("protocols", protocols.join(", ")));
     rows.push(("services", group.services.join(", ")));
     rows
-}
-
-const fn word(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Http1 => "http1",
-        Protocol::Http2 => "http2",
-        Protocol::Grpc => "grpc",
-        Protocol::WebSocket => "websocket",
-    }
 }
 
 fn time(seconds: f64) -> String {

@@ -6,9 +6,9 @@ use super::{Action, Core};
 use crate::clock::now_ns;
 use crate::transport::is_own_shortage;
 use crate::worker::sink::Sink;
-use prony_protocols::layer::Layer;
+use prony_protocols::layer::{AgreedParameters, Layer};
 use prony_protocols::protocol::{Protocol, RoomMembership, Token};
-use prony_records::Outcome;
+use prony_records::{AgreedTls, Outcome};
 use std::io;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
@@ -71,6 +71,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.totals.handshakes.completed += 1;
             self.totals.handshakes.resumed +=
                 u64::from(session.is_some_and(|session| session.layer.is_resumed()));
+            if self.totals.agreed.is_none() {
+                let agreed = session.and_then(|session| session.layer.agreed());
+                self.totals.agreed = agreed.map(agreed_tls);
+            }
         }
         connection.state = State::Greeting;
         let session = connection
@@ -277,5 +281,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         } else {
             self.end(number, Reason::TimedOut(place), now);
         }
+    }
+}
+
+fn agreed_tls(agreed: AgreedParameters) -> AgreedTls {
+    AgreedTls {
+        version: agreed.version,
+        cipher_suite: agreed.cipher_suite,
+        key_exchange: agreed.key_exchange,
+        protocol: agreed.protocol,
     }
 }

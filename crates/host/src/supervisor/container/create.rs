@@ -1,6 +1,7 @@
 //! The command line that creates a container with the same settings as a process.
 
 use super::super::child::TREE;
+use super::super::private_files::{IN_CONTAINER, PrivateFiles};
 use super::environment::EnvironmentFile;
 use crate::container::{Engine, EngineKind, LABEL};
 use crate::{Container, ProcessSpec};
@@ -62,7 +63,7 @@ pub(super) fn create_line(
     container: &Container,
     name: &str,
     (powers, pid_file): (&SupportedLimits, &Path),
-    environment: &EnvironmentFile,
+    (environment, files): (&EnvironmentFile, Option<&PrivateFiles>),
 ) -> Vec<String> {
     let engine = &container.engine;
     let mut line: Vec<String> = [
@@ -99,6 +100,13 @@ pub(super) fn create_line(
     }
     if let Some(bytes) = spec.limits.disk_bytes {
         give("--ulimit", format!("fsize={bytes}:{bytes}"));
+    }
+    if let Some(files) = files {
+        // With SELinux, `z` lets the container read them.
+        give(
+            "--volume",
+            format!("{}:{IN_CONTAINER}:ro,z", files.folder().display()),
+        );
     }
     give("--env", format!("{TREE}={name}"));
     line.extend(environment.arguments());
@@ -170,7 +178,7 @@ mod tests {
         let environment = EnvironmentFile::write(&folder.path().join("env"), &spec.environment);
         let environment = environment.expect("a file");
         let limits = (powers, Path::new("/log.pid"));
-        create_line(&spec, &container, "prony-1", limits, &environment).join(" ")
+        create_line(&spec, &container, "prony-1", limits, (&environment, None)).join(" ")
     }
 
     #[test]

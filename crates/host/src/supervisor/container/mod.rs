@@ -9,7 +9,10 @@ mod environment;
 
 use self::create::{create_line, powers, signal_of};
 use self::environment::EnvironmentFile;
-use super::child::{Child, Inherits, SpawnError, affinity, cable, in_batch_policy, judge, spawn};
+use super::child::{
+    Child, Inherits, SpawnError, affinity, cable, in_batch_policy, judge, private_files, spawn,
+};
+use super::private_files::{IN_CONTAINER, PrivateFiles};
 use super::protocol::{SpawnCause, Start};
 use super::usage::{Probe, tick_ns};
 use crate::cgroup::{Group, Problem};
@@ -26,7 +29,7 @@ use nix::unistd::{Pid, read};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,11 +63,14 @@ pub(super) struct ContainerGuard {
 }
 
 /// The environment of the container, in a file next to its log.
-fn environment_file(spec: &ProcessSpec) -> Result<EnvironmentFile, SpawnError> {
+fn environment_file(spec: &ProcessSpec, files: Option<&PrivateFiles>) -> Result<EnvironmentFile, SpawnError> {
     let passed = spec.inherited.values().into_iter();
     let passed =
         passed.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).collect();
+    let paths = files
+        .into_iter()
+        .flat_map(|files| files.variables(Path::new(IN_CONTAINER)));
+    let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).chain(paths).collect();
     let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &variables);
     environment.map_err(|error| {
         let text = format!("cannot write the environment of its container: {error}");
@@ -85,13 +91,14 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let powers = powers(engine);
     let mut made = ContainerGuard::of(container, start.tree.to_string(), spec.log.with_extension("pid"));
     let _ = fs::remove_file(&made.pid_file);
-    let environment = environment_file(spec)?;
+    let files = private_files(spec)?;
+    let environment = environment_file(spec, files.as_ref())?;
     let line = create_line(
         spec,
         container,
         &made.name,
         (&powers, &made.pid_file),
-        &environment,
+        (&environment, files.as_ref()),
     );
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     let said = engine.ask_within(&line, environment.inherited(), MAKING);
@@ -126,6 +133,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
         warnings: Vec::new(),
         address: cable.map(|cable| cable.address.to_string()),
         home: None,
+        files,
         folder: None,
     };
     if let Some(first) = made.first {
@@ -221,6 +229,7 @@ impl ContainerGuard {
             command: self.engine.line(&["start", "--attach", &self.name]),
             inherited: InheritedVariables::All,
             environment: BTreeMap::new(),
+            files: BTreeMap::new(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             ..spec.clone()

@@ -4,7 +4,7 @@
 //! the service allows it, as a returning client does. rustls allocates memory for each record; these are the only
 //! allocations during a load.
 
-use crate::layer::{Layer, LayerError, PeerStream};
+use crate::layer::{AgreedParameters, Layer, LayerError, PeerStream};
 use crate::tls::tunnel::Tunnel;
 use crate::tls::{RequiredAlpn, TlsConfig, TlsError, explain};
 use rustls::client::UnbufferedClientConnection;
@@ -71,6 +71,20 @@ impl Layer for TlsLayer {
         self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
+    fn agreed(&self) -> Option<AgreedParameters> {
+        let (version, cipher_suite) = self.parameters()?;
+        let group = self.connection.negotiated_key_exchange_group();
+        Some(AgreedParameters {
+            version,
+            cipher_suite,
+            key_exchange: group.map(|group| format!("{:?}", group.name())),
+            protocol: self
+                .connection
+                .alpn_protocol()
+                .map(|name| String::from_utf8_lossy(name).into_owned()),
+        })
+    }
+
     fn unseal(
         &mut self,
         from_peer: &[u8],
@@ -120,7 +134,7 @@ impl Layer for TlsLayer {
 
 impl TlsLayer {
     /// The protocol that both sides agreed on (ALPN).
-    pub fn agreed(&self) -> Option<&[u8]> {
+    pub fn agreed_protocol(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()
     }
 

@@ -22,6 +22,7 @@ pub(super) fn text(rows: &[Row], columns: usize) -> String {
         parts.extend(faults(row, is_alone, columns));
     }
     for row in rows {
+        parts.extend(traits(row, is_alone, columns));
         parts.extend(warnings(row, is_alone, columns));
     }
     parts.push(summary(rows, columns));
@@ -100,7 +101,7 @@ pub(super) fn headline(rows: &[Row]) -> String {
         Outcome::Failed(excluded) => first_line(&excluded.reason),
         Outcome::Unavailable(reason) => first_line(reason),
     };
-    let protocol = row.protocol.title();
+    let protocol = row.channel.title();
     format!(
         "{word}: {what}; {}, contract {}, {protocol}",
         who(row),
@@ -248,7 +249,7 @@ fn services(rows: &[Row], columns: usize) -> String {
         let mut cells = vec![
             row.id.to_string(),
             row.contract.clone(),
-            protocol_word(row.protocol).to_owned(),
+            protocol_word(row.channel).to_owned(),
         ];
         cells.extend(traits.iter().map(|&name| {
             let has = report_of(row).and_then(|report| report.traits.get(name));
@@ -341,6 +342,22 @@ fn of_failure(case: &str, failure: &Failure, columns: usize) -> String {
     let mut text = text::marked('✗', &title, None, columns);
     text += &value("expected", expected);
     text + &value("got", got)
+}
+
+/// What the service does of what it may leave out.
+fn traits(row: &Row, is_alone: bool, columns: usize) -> Option<String> {
+    let traits = &report_of(row)?.traits;
+    let each = traits
+        .iter()
+        .map(|(name, has)| format!("{name} {}", if *has { "✓" } else { "–" }));
+    let each = each.collect::<Vec<_>>().join(", ");
+    let begin = if is_alone {
+        "  traits: ".to_owned()
+    } else {
+        format!("  {} over {}: ", row.id, row.channel.word())
+    };
+    let used = text::width(&begin);
+    (!traits.is_empty()).then(|| begin + &text::wrapped(&each, columns, used, used))
 }
 
 fn warnings(row: &Row, is_alone: bool, columns: usize) -> Option<String> {

@@ -1,5 +1,5 @@
 use super::*;
-use prony_load::Protocol;
+use prony_config::Channel;
 use prony_records::{Exclusion, Fault, ServiceId, TrialStage, Warning, WarningKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,13 +44,14 @@ fn operation(report: &mut CheckReport, name: &str, request: &str, cases: &[&str]
 fn report(cases: Vec<CaseReport>) -> CheckReport {
     CheckReport {
         contract: "shop".to_owned(),
-        protocol: Protocol::Http1,
+        channel: Channel::Http1,
         seed: 1,
         cases,
         traits: BTreeMap::new(),
         skipped: Vec::new(),
         operations: Vec::new(),
         warnings: Vec::new(),
+        traits: BTreeMap::new(),
         took: Duration::ZERO,
     }
 }
@@ -62,7 +63,7 @@ fn row(service: &str, variant: &str, outcome: Outcome) -> Row {
             variant: variant.to_owned(),
         },
         contract: "shop".to_owned(),
-        protocol: Protocol::Http1,
+        channel: Channel::Http1,
         outcome,
     }
 }
