@@ -25,8 +25,6 @@ pub struct CheckReport {
     /// The operations of the contract that the protocol can call.
     pub operations: Vec<CheckedOperation>,
     pub warnings: Vec<Warning>,
-    /// What the service does of what it may leave out, by name.
-    pub traits: BTreeMap<String, bool>,
     pub took: Duration,
 }
 
