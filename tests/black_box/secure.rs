@@ -36,7 +36,10 @@ fn checkout(modes: &[&str]) -> Checkout {
     checkout.write("suites/secure.toml", SUITE);
     for mode in modes {
         let folder = format!("services/toy-{mode}");
-        checkout.write(&format!("{folder}/service.toml"), &SERVICE.replace("MODEWORD", mode));
+        checkout.write(
+            &format!("{folder}/service.toml"),
+            &SERVICE.replace("MODEWORD", mode),
+        );
         checkout.write(&format!("{folder}/toy.py"), include_str!("../toy/toy.py"));
     }
     checkout

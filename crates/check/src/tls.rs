@@ -17,6 +17,8 @@ const H2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 /// A protocol that no server knows.
 const UNKNOWN: &[u8] = b"prony/1";
+/// How a reply of HTTP/1.1 begins, and one of HTTP/1.0.
+const VERSION: &[u8] = b"HTTP/1.";
 /// Requests in flight at the same time over HTTP/2: the least that its specification recommends (RFC 9113, section 6.5.2).
 const STREAMS: usize = 100;
 /// Timeout of a handshake, and of a reply to a probe.
@@ -34,7 +36,10 @@ pub(super) fn cases(request: &CheckRequest<'_>, declared: DeclaredTls<'_>) -> Ve
         let agrees = |offered| agrees_on_h2(target, offered);
         cases.push(case("TLS ALPN", [agrees(&[H2]), agrees(&[H2, HTTP1])]));
     } else {
-        cases.push(case("TLS ALPN", offers_of_http1(declared).map(|offer| agrees_on_http1(target, &offer))));
+        cases.push(case(
+            "TLS ALPN",
+            offers_of_http1(declared).map(|offer| agrees_on_http1(target, &offer)),
+        ));
     }
     if let Some(exchange) = first_exchange(request) {
         cases.push(case("TLS required", [refuses_clear_text(target, &exchange)]));
@@ -101,14 +106,17 @@ const fn offered_of(is_http2: bool) -> &'static [&'static [u8]] {
 /// The certificates must be those of the file, byte for byte: another one would make another handshake.
 fn certificates(target: &Target, declared: DeclaredTls<'_>, is_http2: bool) -> Result<(), Failure> {
     let request = "the certificates of a handshake";
-    let connection =
-        connect(target, offered_of(is_http2)).map_err(|error| no_handshake(request, &error))?;
-    let expected = tls::certificates(declared.certificates).map_err(|error| {
-        failed(request, "TLS_CERT", "certificates in PEM", error.to_string())
-    })?;
+    let connection = connect(target, offered_of(is_http2)).map_err(|error| no_handshake(request, &error))?;
+    let expected = tls::certificates(declared.certificates)
+        .map_err(|error| failed(request, "TLS_CERT", "certificates in PEM", error.to_string()))?;
     let sent = connection.certificates();
     if sent.first() != expected.first() {
-        return Err(failed(request, "leaf", "the first certificate of TLS_CERT", "another one"));
+        return Err(failed(
+            request,
+            "leaf",
+            "the first certificate of TLS_CERT",
+            "another one",
+        ));
     }
     if sent != expected {
         let count = |certificates: &[Vec<u8>]| format!("{} certificates", certificates.len());
@@ -153,7 +161,9 @@ fn offers_of_http1(declared: DeclaredTls<'_>) -> impl Iterator<Item = Http1Offer
     let has_h2 = declared.protocols.contains(&TlsProtocol::H2);
     let always: [(&'static [&'static [u8]], bool); 3] = [(&[HTTP1], false), (&[], false), (&[UNKNOWN], true)];
     let without_h2: [(&'static [&'static [u8]], bool); 2] = [(&[H2, HTTP1], false), (&[H2], true)];
-    let offers = always.into_iter().chain(without_h2.into_iter().filter(move |_| !has_h2));
+    let offers = always
+        .into_iter()
+        .chain(without_h2.into_iter().filter(move |_| !has_h2));
     offers.map(|(offered, may_be_refused)| Http1Offer {
         offered,
         may_be_refused,
@@ -174,19 +184,28 @@ fn agrees_on_http1(target: &Target, offer: &Http1Offer) -> Result<(), Failure> {
     match connection.agreed() {
         None => {}
         Some(HTTP1) if offer.offered.contains(&HTTP1) => {}
-        other => return Err(failed(&request, "agreed", "http/1.1, or none", agreed_name(other))),
+        other => {
+            return Err(failed(
+                &request,
+                "agreed",
+                "http/1.1, or none",
+                agreed_name(other),
+            ));
+        }
     }
-    let reply = connection.exchange(&closing_request(target));
-    let bytes = reply.map(|reply| reply.bytes).unwrap_or_default();
-    if bytes.starts_with(b"HTTP/1.") {
+    let reply = connection.begin_of_reply(&closing_request(target), VERSION.len() as u64);
+    let begin = reply.unwrap_or_default();
+    if begin == VERSION {
         return Ok(());
     }
-    let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(24)]).into_owned();
+    let begin = String::from_utf8_lossy(&begin).into_owned();
     Err(failed(&request, "reply", "HTTP/1.1", format!("{begin:?}")))
 }
 
 fn names(offered: &[&[u8]]) -> String {
-    let names = offered.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+    let names = offered
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).into_owned());
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -206,7 +225,10 @@ fn first_exchange(request: &CheckRequest<'_>) -> Option<Exchange> {
         let mut status = exchange.expect.status.iter();
         status.all(|status| (200..300).contains(status))
     };
-    let mut cases = request.cases(request.seed).into_iter().filter(|case| !case.alone && !case.thorough);
+    let mut cases = request
+        .cases(request.seed)
+        .into_iter()
+        .filter(|case| !case.alone && !case.thorough);
     cases.find_map(|case| case.exchanges.into_iter().next().filter(is_granted))
 }
 
@@ -234,7 +256,9 @@ fn many_streams(target: &Target, exchange: &Exchange) -> Result<(), Failure> {
     let broken = |error: &ClientError| failed(&request, "reply", "a reply to each", error.to_string());
     let deadline = Instant::now() + TIMEOUT;
     let client = Client::new(target, Protocol::Http2).map_err(|error| broken(&error))?;
-    let mut connection = client.connect(deadline).map_err(|error| no_handshake(&request, &error))?;
+    let mut connection = client
+        .connect(deadline)
+        .map_err(|error| no_handshake(&request, &error))?;
     let prepared = client
         .prepare(&exchange.request, BodyFraming::Length)
         .map_err(|error| broken(&error))?;

@@ -111,7 +111,11 @@ fn rejected(report: CheckReport, expected: &str) {
 fn a_correct_server_passes_over_each_protocol_and_shows_its_traits() {
     let report = TlsToy::http1().check(Protocol::Http1, &[TlsProtocol::Http1]);
     assert_eq!(failures_of(std::slice::from_ref(&report)), "");
-    assert!(report.traits["resumes"] && report.traits["refuses 0-RTT"], "{:?}", report.traits);
+    assert!(
+        report.traits["resumes"] && report.traits["refuses 0-RTT"],
+        "{:?}",
+        report.traits
+    );
     assert_eq!(report.row(&toy_id()).protocol.as_deref(), Some("https1"));
     let names: Vec<&str> = report.cases.iter().map(|case| case.name.as_str()).collect();
     for name in ["TLS certificates", "TLS 1.3", "TLS ALPN", "TLS required"] {
@@ -155,7 +159,10 @@ fn a_certificate_for_another_name_is_rejected() {
 fn a_chain_without_its_authority_is_rejected() {
     let mut toy = TlsToy::http1();
     toy.sent.truncate(1);
-    rejected(toy.check(Protocol::Http1, &[TlsProtocol::Http1]), "chain: expected all 2 certificates");
+    rejected(
+        toy.check(Protocol::Http1, &[TlsProtocol::Http1]),
+        "chain: expected all 2 certificates",
+    );
 }
 
 #[test]
@@ -164,14 +171,20 @@ fn a_certificate_of_another_authority_is_rejected() {
     let (certificate, key) = other.signed("localhost");
     let sent = vec![certificate.der().clone(), other.der().clone()];
     let toy = TlsToy::http1();
-    rejected(TlsToy { sent, key, ..toy }.check(Protocol::Http1, &[TlsProtocol::Http1]), "not trusted");
+    rejected(
+        TlsToy { sent, key, ..toy }.check(Protocol::Http1, &[TlsProtocol::Http1]),
+        "not trusted",
+    );
 }
 
 #[test]
 fn tls_1_2_alone_is_rejected() {
     let mut toy = TlsToy::http1();
     toy.versions = vec![&TLS12];
-    rejected(toy.check(Protocol::Http1, &[TlsProtocol::Http1]), "version: expected TLS 1.3");
+    rejected(
+        toy.check(Protocol::Http1, &[TlsProtocol::Http1]),
+        "version: expected TLS 1.3",
+    );
 }
 
 #[test]
@@ -195,7 +208,10 @@ fn a_server_that_speaks_h2_without_an_agreement_is_rejected() {
     // The proxy passes the client's HTTP/1.1 on to a server of HTTP/2 alone.
     let mut toy = TlsToy::of(Protocol::Http2);
     toy.offers = vec!["http/1.1"];
-    rejected(toy.check(Protocol::Http1, &[TlsProtocol::Http1]), "no ALPN: reply: expected HTTP/1.1");
+    rejected(
+        toy.check(Protocol::Http1, &[TlsProtocol::Http1]),
+        "no ALPN: reply: expected HTTP/1.1",
+    );
 }
 
 #[test]
@@ -206,7 +222,10 @@ fn h2_with_one_stream_is_rejected() {
         behind: tls::start_hello_with(settings),
         ..TlsToy::of(Protocol::Http2)
     };
-    rejected(toy.check(Protocol::Http2, &BOTH), "streams: expected 100, got a limit of 1 streams");
+    rejected(
+        toy.check(Protocol::Http2, &BOTH),
+        "streams: expected 100, got a limit of 1 streams",
+    );
 }
 
 /// A port that serves TLS, and also clear text.
@@ -234,7 +253,9 @@ fn pass(mut client: TcpStream, port: u16) {
     let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)) else {
         return;
     };
-    let copies = client.try_clone().and_then(|reader| Ok((reader, server.try_clone()?)));
+    let copies = client
+        .try_clone()
+        .and_then(|reader| Ok((reader, server.try_clone()?)));
     let Ok((mut from_client, mut to_server)) = copies else {
         return;
     };

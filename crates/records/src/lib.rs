@@ -36,11 +36,12 @@ pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use load_id::load_id;
 pub use recording::{
-    Address, AgreedTls, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
-    DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval,
-    IntervalPart, Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome,
-    Outcomes, Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording,
-    StreamRate, Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow, WorkerState, is_supported,
+    Address, AgreedTls, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections,
+    Coverage, DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError,
+    Interval, IntervalPart, Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording,
+    Outcome, Outcomes, Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA,
+    StageRecording, StreamRate, Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow,
+    WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use run_name::{RunNameError, check_run_name};

@@ -43,10 +43,13 @@ impl Certificates {
         if let Some(known) = services.get(address) {
             return Ok(Arc::clone(known));
         }
-        let new = self.issuer().and_then(|issuer| signed(issuer, address)).map_err(|error| {
-            let text = format!("no certificate for the service could be made: {error}");
-            Failure::infrastructure(TrialStage::Start, text)
-        })?;
+        let new = self
+            .issuer()
+            .and_then(|issuer| signed(issuer, address))
+            .map_err(|error| {
+                let text = format!("no certificate for the service could be made: {error}");
+                Failure::infrastructure(TrialStage::Start, text)
+            })?;
         let new = Arc::new(new);
         services.insert(address.to_owned(), Arc::clone(&new));
         Ok(new)

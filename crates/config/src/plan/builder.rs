@@ -4,8 +4,8 @@ use crate::contract::Contract;
 use crate::format::Faults;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Channel, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts, Suite,
-    WarmUpChoice,
+    Catalogue, Channel, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts,
+    Suite, WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile};
 use std::ops::Range;
@@ -232,7 +232,11 @@ impl<'a> PlanBuilder<'a> {
         index: usize,
     ) -> Result<Vec<Entry>, ConfigError> {
         let known = contract.protocols();
-        if let Some(unknown) = group.channels.iter().find(|channel| !known.contains(&channel.protocol())) {
+        if let Some(unknown) = group
+            .channels
+            .iter()
+            .find(|channel| !known.contains(&channel.protocol()))
+        {
             let message = format!(
                 "contract `{}` is not available over {}",
                 contract.name,

@@ -191,10 +191,15 @@ impl GroupPlan {
         if let Some(members) = record.as_object_mut() {
             let added: [(&str, Option<serde_json::Value>); 3] = [
                 ("over", self.over.map(|over| over.word().into())),
-                ("requests_per_connection", self.requests_per_connection.map(Into::into)),
+                (
+                    "requests_per_connection",
+                    self.requests_per_connection.map(Into::into),
+                ),
                 ("resumption", self.resumption.map(Into::into)),
             ];
-            let known = added.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+            let known = added
+                .into_iter()
+                .filter_map(|(key, value)| Some((key.to_owned(), value?)));
             members.extend(known);
         }
         record
@@ -264,7 +269,11 @@ impl Plan {
     /// Whether a process start may serve both entries.
     fn in_one_start(&self, one: usize, other: usize) -> bool {
         let (left, right) = (&self.entries[one], &self.entries[other]);
-        let is_over = |entry: &Entry| self.groups.get(entry.group).is_some_and(|group| group.over.is_some());
+        let is_over = |entry: &Entry| {
+            self.groups
+                .get(entry.group)
+                .is_some_and(|group| group.over.is_some())
+        };
         // TLS is compared with the same process in clear.
         let channels = left.channel == right.channel || is_over(left) && is_over(right);
         let same = (&left.service, &left.variant) == (&right.service, &right.variant) && channels;

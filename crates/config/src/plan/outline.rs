@@ -164,9 +164,11 @@ fn load_in_words(load: &Load) -> String {
 
 /// What becomes of connections, if they do not stay open.
 fn connections_in_words(group: &GroupPlan) -> String {
-    let requests = group.requests_per_connection.map_or_else(String::new, |requests| {
-        format!(", {} on each connection", counted(requests, "request"))
-    });
+    let requests = group
+        .requests_per_connection
+        .map_or_else(String::new, |requests| {
+            format!(", {} on each connection", counted(requests, "request"))
+        });
     let resumption = match group.resumption {
         None => "",
         Some(true) => ", TLS sessions resumed",

@@ -292,8 +292,7 @@ impl GroupReader<'_> {
         let group = SuiteGroup {
             contract: written.contract.get_ref().clone(),
             workload: None,
-            channels: protocols
-                .map_or_else(|| vec![Channel::Http1], |protocols| protocols.get_ref().clone()),
+            channels: protocols.map_or_else(|| vec![Channel::Http1], |protocols| protocols.get_ref().clone()),
             over: None,
             requests_per_connection: written.requests_per_connection.map(NonZeroU32::get),
             resumption: written.resumption,

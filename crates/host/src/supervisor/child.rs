@@ -206,7 +206,12 @@ pub(super) fn spawn(start: &Start, doors: Vec<File>, inherits: &Inherits<'_>) ->
         .envs(spec.inherited.values())
         .envs(inherits.home.map(|home| ("HOME", home)))
         .envs(&spec.environment)
-        .envs(inherits.files.iter().flat_map(|files| files.variables(files.folder())))
+        .envs(
+            inherits
+                .files
+                .iter()
+                .flat_map(|files| files.variables(files.folder())),
+        )
         .env(TREE, start.tree.to_string());
     match inherits.pipes {
         Some((input, output)) => command.stdin(input.try_clone()?).stdout(output.try_clone()?),

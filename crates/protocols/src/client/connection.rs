@@ -91,10 +91,12 @@ impl Connection {
         if !connection.is_established() {
             result?;
         }
-        Ok(match connection.tls.as_ref().and_then(|tls| tls.agreed_protocol()) {
-            Some(b"h2") => Protocol::Http2,
-            _ => Protocol::Http1,
-        })
+        Ok(
+            match connection.tls.as_ref().and_then(|tls| tls.agreed_protocol()) {
+                Some(b"h2") => Protocol::Http2,
+                _ => Protocol::Http1,
+            },
+        )
     }
 
     /// Connects a socket.

@@ -217,7 +217,9 @@ fn shown_ratio(ratio: &Estimate) -> String {
 /// The columns of the cost of TLS that a service of the group has.
 fn tls_columns(group: &GroupReport) -> Vec<Column> {
     let has = |kind: &ColumnKind| group.services.iter().any(|row| tls_ratio(row, *kind).is_some());
-    let ratios = [ColumnKind::TlsCpu, ColumnKind::TlsGoodput].into_iter().filter(has);
+    let ratios = [ColumnKind::TlsCpu, ColumnKind::TlsGoodput]
+        .into_iter()
+        .filter(has);
     let mut columns: Vec<Column> = ratios.map(Column::plain).collect();
     let rows = group.services.iter();
     let handshakes: Vec<f64> = rows.filter_map(|row| Some(handshake(row)?.point)).collect();

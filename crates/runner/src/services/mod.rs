@@ -186,7 +186,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.announce(run);
         let slot = &self.slots[run.slot];
         if let (Purpose::Record(number), Some(ready)) = (&run.purpose, &slot.ready) {
-            let channel = slot.trial_of(run).map_or(Channel::Http1, |trial| trial.entry().channel);
+            let channel = slot
+                .trial_of(run)
+                .map_or(Channel::Http1, |trial| trial.entry().channel);
             let target = ready.subject.targets.over(channel);
             self.journal.progress(Progress::Loads {
                 number: *number,

@@ -233,7 +233,11 @@ impl<'a> ServiceSlot<'a> {
                 report.row(&trial::service_id(trial.entry())),
             )));
             if let Some(failure) = report.first_failure() {
-                let over = if trial.entry().channel.is_tls() { " over TLS" } else { "" };
+                let over = if trial.entry().channel.is_tls() {
+                    " over TLS"
+                } else {
+                    ""
+                };
                 return Err(Failure::new(
                     TrialStage::Check,
                     format!("it breaks its contract{over}: {failure}"),
@@ -259,7 +263,10 @@ impl<'a> ServiceSlot<'a> {
         let mut chosen: Vec<Trial<'a>> = Vec::new();
         let open = self.trials.iter().filter(|one| one.is_open());
         for trial in open.filter_map(|one| one.parts.as_ref().ok()) {
-            if chosen.iter().all(|known| known.entry().channel != trial.entry().channel) {
+            if chosen
+                .iter()
+                .all(|known| known.entry().channel != trial.entry().channel)
+            {
                 chosen.push(*trial);
             }
         }

@@ -10,8 +10,8 @@ use crate::certificates::ServiceCertificate;
 use crate::job::target_of;
 use crate::trial::Trial;
 use crate::{BuildOutput, Failure};
-use prony_config::contract::Contract;
 use prony_check::{CheckRequest, DeclaredTls};
+use prony_config::contract::Contract;
 use prony_config::{Address, Channel, Service, ServiceOrigin};
 use prony_host::{HostError, InheritedVariables, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
@@ -178,9 +178,12 @@ pub(crate) fn start_service(
     let tls = TlsPort::of(bench, start.service, (address, port))?;
     let mut spec = spec_of(bench, start, trial_placement, port, &backing_services);
     if let Some(tls) = &tls {
-        spec.environment.insert("TLS_PORT".to_owned(), tls.port.to_string());
-        spec.files.insert("TLS_CERT".to_owned(), tls.certificate.chain.clone());
-        spec.files.insert("TLS_KEY".to_owned(), tls.certificate.key.clone());
+        spec.environment
+            .insert("TLS_PORT".to_owned(), tls.port.to_string());
+        spec.files
+            .insert("TLS_CERT".to_owned(), tls.certificate.chain.clone());
+        spec.files
+            .insert("TLS_KEY".to_owned(), tls.certificate.key.clone());
     }
     let service = bench.host().start(&spec).map_err(failed)?;
     let address = service.address().unwrap_or(address).to_owned();

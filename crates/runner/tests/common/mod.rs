@@ -10,8 +10,8 @@ use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
-    BuildOutput, Cancel, Certificates, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext,
-    RunEnd, Seeds, execute,
+    BuildOutput, Cancel, Certificates, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run,
+    RunContext, RunEnd, Seeds, execute,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub struct TlsCost {
     /// CPU time of a handshake, ns: that of a new connection with one request over TLS, minus the same in clear. `None` unless each
     /// connection has one request.
     pub handshake_cpu_ns: Option<Estimate>,
-    /// Share of the handshakes that resumed an earlier session.
+    /// Share of the handshakes that resumed an earlier session, without the first one of each connection of the load.
     pub resumed_share: Option<f64>,
     /// What the handshakes agreed on.
     pub agreed: Option<AgreedTls>,
@@ -48,21 +48,21 @@ fn in_clear(load: &Value) -> Option<Value> {
 }
 
 /// Excludes services that make full handshakes under a load of resumed ones: their numbers would answer another question.
-pub(super) fn exclude_full_handshakes(
-    group: &GroupSample<'_>,
-    rows: &mut [ServiceSummary],
-) {
+pub(super) fn exclude_full_handshakes(group: &GroupSample<'_>, rows: &mut [ServiceSummary]) {
     let load = &group.first.load;
     if in_clear(load).is_none() || load.get("resumption").and_then(Value::as_bool) != Some(true) {
         return;
     }
     for (row, service) in rows.iter_mut().zip(&group.services) {
-        let Some(share) = resumed_share(service).filter(|&share| share < RESUMED) else {
+        let Some(share) = resumed_share(load, service).filter(|&share| share < RESUMED) else {
             continue;
         };
         row.excluded.get_or_insert_with(|| Exclusion {
             stage: TrialStage::Measure,
-            reason: format!("does not resume TLS sessions: {:.0} % of the handshakes did", 100.0 * share),
+            reason: format!(
+                "does not resume TLS sessions: {:.0} % of the handshakes did",
+                100.0 * share
+            ),
             log_tail: Vec::new(),
             fault: Fault::Service,
         });
@@ -70,11 +70,7 @@ pub(super) fn exclude_full_handshakes(
 }
 
 /// The costs of the services of a group over TLS, in the order of its sample; empty for other groups.
-pub(super) fn costs(
-    group: &GroupSample<'_>,
-    groups: &[GroupSample<'_>],
-    options: &Options,
-) -> Vec<TlsCost> {
+pub(super) fn costs(group: &GroupSample<'_>, groups: &[GroupSample<'_>], options: &Options) -> Vec<TlsCost> {
     let Some(clear) = in_clear(&group.first.load) else {
         return Vec::new();
     };
@@ -83,10 +79,18 @@ pub(super) fn costs(
         one.contract == other.contract && one.workload == other.workload && other.load == clear
     };
     let partner = groups.iter().find(same);
-    let is_new = group.first.load.get("requests_per_connection").and_then(Value::as_u64) == Some(1);
+    let is_new = group
+        .first
+        .load
+        .get("requests_per_connection")
+        .and_then(Value::as_u64)
+        == Some(1);
     let cost = |service: &ServiceSample<'_>| {
         let clear = partner.and_then(|group| group.services.iter().find(|one| one.id == service.id));
-        cost(service, clear, (is_new, options))
+        TlsCost {
+            resumed_share: resumed_share(&group.first.load, service),
+            ..cost(service, clear, (is_new, options))
+        }
     };
     group.services.iter().map(cost).collect()
 }
@@ -96,20 +100,27 @@ fn cost(
     clear: Option<&ServiceSample<'_>>,
     (is_new, options): (bool, &Options),
 ) -> TlsCost {
-    let pairs: Vec<(&Measurement, &Measurement)> = clear.map_or_else(Vec::new, |clear| paired(service, clear));
-    let each = |metric: Metric| pairs.iter().filter_map(move |(tls, clear)| metric.of(tls).zip(metric.of(clear)));
+    let pairs: Vec<(&Measurement, &Measurement)> =
+        clear.map_or_else(Vec::new, |clear| paired(service, clear));
+    let each = |metric: Metric| {
+        pairs
+            .iter()
+            .filter_map(move |(tls, clear)| metric.of(tls).zip(metric.of(clear)))
+    };
     let ratio = |metric: Metric| {
         let both = each(metric).filter(|&(tls, clear)| tls > 0.0 && clear > 0.0);
         let logs: Vec<f64> = both.map(|(tls, clear)| (tls / clear).ln()).collect();
         Some(mean_interval(&logs, options.confidence)?.map(f64::exp))
     };
-    let differences: Vec<f64> = each(Metric::CpuNsPerRequest).map(|(tls, clear)| tls - clear).collect();
+    let differences: Vec<f64> = each(Metric::CpuNsPerRequest)
+        .map(|(tls, clear)| tls - clear)
+        .collect();
     TlsCost {
         pairs: pairs.len() as u32,
         cpu_ratio: ratio(Metric::CpuNsPerRequest),
         goodput_ratio: ratio(Metric::GoodputPerS),
         handshake_cpu_ns: mean_interval(&differences, options.confidence).filter(|_| is_new),
-        resumed_share: resumed_share(service),
+        resumed_share: None,
         agreed: service
             .measured
             .iter()
@@ -127,11 +138,15 @@ fn paired<'a>(tls: &ServiceSample<'a>, clear: &ServiceSample<'a>) -> Vec<(&'a Me
     both.collect()
 }
 
-fn resumed_share(service: &ServiceSample<'_>) -> Option<f64> {
+/// The share of resumed handshakes; `None` without TLS, and if no connection was replaced.
+fn resumed_share(load: &Value, service: &ServiceSample<'_>) -> Option<f64> {
+    let connections = load.get("connections").and_then(Value::as_u64).unwrap_or(0);
     let (mut completed, mut resumed) = (0, 0);
     for (_, measured) in &service.measured {
         let handshakes = measured.recording.network.as_ref()?.tls?;
-        completed += handshakes.completed;
+        // The first connections of a load have no session to resume.
+        let first = connections.min(handshakes.completed - handshakes.resumed);
+        completed += handshakes.completed - first;
         resumed += handshakes.resumed;
     }
     (completed > 0).then(|| resumed as f64 / completed as f64)
@@ -199,7 +214,10 @@ mod tests {
 
     fn row(trials: &[TrialRecord], over: &str) -> ServiceSummary {
         let summary = summarise(trials, &Options::default()).expect("a summary");
-        let group = summary.groups.into_iter().find(|group| group.load["over"] == over);
+        let group = summary
+            .groups
+            .into_iter()
+            .find(|group| group.load["over"] == over);
         group.expect("a group").services.remove(0)
     }
 
@@ -208,14 +226,17 @@ mod tests {
     fn a_round_is_compared_with_itself() {
         let trials = [
             trial(0, "http1", 100_000, 0),
-            trial(1, "https1", 300_000, 1000),
-            trial(2, "https1", 600_000, 1000),
+            trial(1, "https1", 300_000, 984),
+            trial(2, "https1", 600_000, 984),
             trial(3, "http1", 200_000, 0),
         ];
         let tls = row(&trials, "https1").tls.expect("a cost");
         assert_eq!(tls.pairs, 2);
         let cpu = tls.cpu_ratio.expect("a ratio");
-        assert!((cpu.point - 3.0).abs() < 1e-9 && cpu.high - cpu.low < 1e-9, "{cpu:?}");
+        assert!(
+            (cpu.point - 3.0).abs() < 1e-9 && cpu.high - cpu.low < 1e-9,
+            "{cpu:?}"
+        );
         let goodput = tls.goodput_ratio.expect("a ratio");
         assert!((goodput.point * 3.0 - 1.0).abs() < 1e-9, "{goodput:?}");
         let handshake = tls.handshake_cpu_ns.expect("CPU time");
@@ -228,18 +249,21 @@ mod tests {
     fn half_of_the_sessions_is_no_resumption() {
         let trials = [
             trial(0, "http1", 100_000, 0),
-            trial(1, "https1", 300_000, 500),
-            trial(2, "https1", 300_000, 500),
+            trial(1, "https1", 300_000, 492),
+            trial(2, "https1", 300_000, 492),
             trial(3, "http1", 100_000, 0),
         ];
         let excluded = row(&trials, "https1").excluded.expect("an exclusion");
-        assert!(excluded.reason.starts_with("does not resume TLS sessions: 50 %"), "{excluded:?}");
+        assert!(
+            excluded.reason.starts_with("does not resume TLS sessions: 50 %"),
+            "{excluded:?}"
+        );
         assert_eq!(row(&trials, "http1").excluded, None);
     }
 
     #[test]
     fn a_service_without_its_other_half_has_no_ratio() {
-        let trials = [trial(1, "https1", 300_000, 1000), trial(3, "https1", 300_000, 1000)];
+        let trials = [trial(1, "https1", 300_000, 984), trial(3, "https1", 300_000, 984)];
         let tls = row(&trials, "https1").tls.expect("a cost");
         assert_eq!((tls.pairs, tls.cpu_ratio), (0, None));
     }

@@ -205,7 +205,10 @@ fn spoken_of(contract: &Contract, asked: Option<ProtocolArg>) -> anyhow::Result<
     let asked = asked.map(|asked| Channel::from(asked).protocol());
     let wanted = asked.or_else(|| known.first().copied());
     wanted.filter(|protocol| known.contains(protocol)).ok_or_else(|| {
-        let words: Vec<&str> = known.iter().map(|protocol| protocol_word((*protocol).into())).collect();
+        let words: Vec<&str> = known
+            .iter()
+            .map(|protocol| protocol_word((*protocol).into()))
+            .collect();
         bad_input(anyhow!(
             "contract `{}` does not support this --protocol: it supports {}",
             contract.name,

@@ -103,7 +103,10 @@ pub(super) fn create_line(
     }
     if let Some(files) = files {
         // With SELinux, `z` lets the container read them.
-        give("--volume", format!("{}:{IN_CONTAINER}:ro,z", files.folder().display()));
+        give(
+            "--volume",
+            format!("{}:{IN_CONTAINER}:ro,z", files.folder().display()),
+        );
     }
     give("--env", format!("{TREE}={name}"));
     line.extend(environment.arguments());

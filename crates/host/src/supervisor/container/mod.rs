@@ -63,14 +63,13 @@ pub(super) struct ContainerGuard {
 }
 
 /// The environment of the container, in a file next to its log.
-fn environment_file(
-    spec: &ProcessSpec,
-    files: Option<&PrivateFiles>,
-) -> Result<EnvironmentFile, SpawnError> {
+fn environment_file(spec: &ProcessSpec, files: Option<&PrivateFiles>) -> Result<EnvironmentFile, SpawnError> {
     let passed = spec.inherited.values().into_iter();
     let passed =
         passed.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let paths = files.into_iter().flat_map(|files| files.variables(Path::new(IN_CONTAINER)));
+    let paths = files
+        .into_iter()
+        .flat_map(|files| files.variables(Path::new(IN_CONTAINER)));
     let variables: BTreeMap<String, String> = passed.chain(spec.environment.clone()).chain(paths).collect();
     let environment = EnvironmentFile::write(&spec.log.with_extension("env"), &variables);
     environment.map_err(|error| {

@@ -322,7 +322,9 @@ fn of_failure(case: &str, failure: &Failure, columns: usize) -> String {
 /// What the service does of what it may leave out.
 fn traits(row: &Row, is_alone: bool, columns: usize) -> Option<String> {
     let traits = &report_of(row)?.traits;
-    let each = traits.iter().map(|(name, has)| format!("{name} {}", if *has { "✓" } else { "–" }));
+    let each = traits
+        .iter()
+        .map(|(name, has)| format!("{name} {}", if *has { "✓" } else { "–" }));
     let each = each.collect::<Vec<_>>().join(", ");
     let begin = if is_alone {
         "  traits: ".to_owned()
