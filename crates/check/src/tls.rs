@@ -17,6 +17,8 @@ const H2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 /// A protocol that no server knows.
 const UNKNOWN: &[u8] = b"prony/1";
+/// How a reply of HTTP/1.1 begins, and one of HTTP/1.0.
+const VERSION: &[u8] = b"HTTP/1.";
 /// Requests in flight at the same time over HTTP/2: the least that its specification recommends (RFC 9113, section 6.5.2).
 const STREAMS: usize = 100;
 /// Timeout of a handshake, and of a reply to a probe.
@@ -191,12 +193,12 @@ fn agrees_on_http1(target: &Target, offer: &Http1Offer) -> Result<(), Failure> {
             ));
         }
     }
-    let reply = connection.exchange(&closing_request(target));
-    let bytes = reply.map(|reply| reply.bytes).unwrap_or_default();
-    if bytes.starts_with(b"HTTP/1.") {
+    let reply = connection.begin_of_reply(&closing_request(target), VERSION.len() as u64);
+    let begin = reply.unwrap_or_default();
+    if begin == VERSION {
         return Ok(());
     }
-    let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(24)]).into_owned();
+    let begin = String::from_utf8_lossy(&begin).into_owned();
     Err(failed(&request, "reply", "HTTP/1.1", format!("{begin:?}")))
 }
 

@@ -212,7 +212,6 @@ mod tests {
             tls: None,
             seed: 1,
             thorough: false,
-            shows: None,
             allow_writes: true,
         };
         let exchange = Exchange {

@@ -47,8 +47,9 @@ pub(super) struct Keys {
     #[schemars(length(min = 1))]
     pub(super) protocols: Option<Vec<Protocol>>,
     /// The protocols that the service offers in the TLS handshake (ALPN) on `TLS_PORT`, with the certificate chain in the file
-    /// `TLS_CERT` and the key in `TLS_KEY`: `["h2", "http/1.1"]` or `["http/1.1"]`. The same process serves `PORT` without TLS.
-    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    /// `TLS_CERT` and the key in `TLS_KEY`: `["h2", "http/1.1"]` or `["http/1.1"]`. The same process serves `PORT` without TLS. An empty
+    /// list means that a variant has none.
+    #[schemars(extend("uniqueItems" = true))]
     pub(super) tls: Option<Spanned<Vec<TlsProtocol>>>,
     /// Toolchains that the build needs, each as `name` or `name >= version`.
     pub(super) toolchains: Option<Vec<Spanned<String>>>,

@@ -2,8 +2,8 @@
 
 use super::checkout::{Checkout, SUITE};
 use prony_config::format::{SourceFile, Spanned};
-use prony_config::{Catalogue, Design, Factor, Plan, PlanOverrides, RankBy, Suite, WarmUpChoice};
-use prony_load::{Load, Protocol};
+use prony_config::{Catalogue, Channel, Design, Factor, Plan, PlanOverrides, RankBy, Suite, WarmUpChoice};
+use prony_load::Load;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -158,13 +158,67 @@ load = { kind = "closed", connections = 1 }
     };
     assert_eq!(first.load, Some(Load::closed(2, 1)));
     assert_eq!(second.load, Some(Load::closed(4, 1)));
-    assert_eq!(first.protocols, [Protocol::Http1, Protocol::Http2]);
+    assert_eq!(first.channels, [Channel::Http1, Channel::Http2]);
     assert_eq!(first.services[0].get_ref(), "go-one");
     assert_eq!(own.load, Some(Load::closed(16, 1)));
-    assert_eq!(own.protocols, [Protocol::Http1]);
+    assert_eq!(own.channels, [Channel::Http1]);
     assert_eq!(own.services[0].get_ref(), "go-two");
     let quick = self::suite(text, Some("quick"));
     assert_eq!(quick.groups[2].load, Some(Load::closed(1, 1)));
+}
+
+#[test]
+fn with_tls_each_protocol_is_a_group_of_the_services_that_offer_tls() {
+    let checkout = Checkout::new();
+    let file = checkout.path("services/go-one/service.toml");
+    let text = std::fs::read_to_string(&file).expect("a file");
+    let text = text.replace("[workers]", "tls = [\"h2\", \"http/1.1\"]\n\n[workers]");
+    checkout.write("services/go-one/service.toml", &text);
+    checkout.write(
+        "suites/a.toml",
+        r#"
+services = ["*"]
+starts = "shared"
+
+[[group]]
+contract = "hello"
+protocols = ["http1", "http2", "https1", "https2"]
+load = { kind = "closed", connections = 8 }
+requests_per_connection = 1
+resumption = false
+"#,
+    );
+    let plan = checkout
+        .plan(&PlanOverrides::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let entries: Vec<(&str, Channel)> = plan
+        .entries
+        .iter()
+        .map(|entry| (entry.service.as_str(), entry.channel))
+        .collect();
+    // `go-two` has no TLS, and `go-one` no HTTP/2 in clear.
+    let expected = [Channel::Http1, Channel::Https1, Channel::Https2].map(|channel| ("go-one", channel));
+    assert_eq!(entries, expected);
+    let load = plan.groups[1].load_record();
+    assert_eq!(load["over"], "https1");
+    assert_eq!(load["requests_per_connection"], 1);
+    assert_eq!(load["resumption"], false);
+    let starts = plan.starts(0);
+    assert_eq!(starts.len(), 1, "one process serves all: {starts:?}");
+}
+
+#[test]
+fn a_group_without_tls_is_recorded_as_before() {
+    let plan = plan(SUITE);
+    let text = serde_json::to_string(&plan).expect("plain data");
+    assert!(
+        !text.contains("\"over\"") && !text.contains("resumption"),
+        "{text}"
+    );
+    assert_eq!(
+        plan.groups[0].load_record(),
+        serde_json::to_value(&plan.groups[0].load).expect("plain data")
+    );
 }
 
 #[test]
@@ -303,7 +357,7 @@ fn meaning(suite: &Suite) -> String {
                 "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {services:?}",
                 group.contract,
                 group.workload,
-                group.protocols,
+                group.channels,
                 group.load,
                 group.search,
                 group.rank_by,

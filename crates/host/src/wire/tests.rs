@@ -311,6 +311,7 @@ fn spec() -> ProcessSpec {
         fresh_folder: true,
         empty_home: true,
         environment: BTreeMap::from([("PORT".to_owned(), "8080".to_owned())]),
+        files: BTreeMap::new(),
         cpus: Cpus::from(vec![2, 3]),
         batch_policy: true,
         supervisor_cpus: Cpus::default(),

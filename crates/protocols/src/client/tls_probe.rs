@@ -115,10 +115,22 @@ impl ProbedConnection {
         self.stream.conn.is_early_data_accepted()
     }
 
+    fn send(&mut self, request: &[u8]) -> Result<(), ClientError> {
+        let sent = self.stream.write_all(request).and_then(|()| self.stream.flush());
+        sent.map_err(|_| ClientError::Closed)
+    }
+
+    /// Sends bytes and reads this many bytes of the reply, or fewer if there are no more.
+    pub fn begin_of_reply(&mut self, request: &[u8], count: u64) -> Result<Vec<u8>, ClientError> {
+        self.send(request)?;
+        let mut bytes = Vec::new();
+        let _ = (&mut self.stream).take(count).read_to_end(&mut bytes);
+        Ok(bytes)
+    }
+
     /// Sends bytes and reads until the connection ends, or the timeout.
     pub fn exchange(&mut self, request: &[u8]) -> Result<ProbedReply, ClientError> {
-        let sent = self.stream.write_all(request).and_then(|()| self.stream.flush());
-        sent.map_err(|_| ClientError::Closed)?;
+        self.send(request)?;
         let mut bytes = Vec::new();
         let ended = (&mut self.stream).take(LONGEST_REPLY).read_to_end(&mut bytes);
         Ok(ProbedReply {

@@ -102,14 +102,16 @@ fn connections(load: &Value) -> String {
         Some(requests) => format!(", a new one after {requests} requests"),
         None => String::new(),
     };
-    let over = match load.get("over").and_then(Value::as_str) {
+    let channel = load.get("over").and_then(Value::as_str);
+    let is_tls = channel.is_some_and(|channel| channel.starts_with("https"));
+    let over = match channel {
         Some("http1") => ", over HTTP/1.1 without TLS",
         Some("http2") => ", over HTTP/2 without TLS",
         Some("https1") => ", over HTTP/1.1 with TLS",
         Some("https2") => ", over HTTP/2 with TLS",
         _ => "",
     };
-    let resumption = match load.get("resumption").and_then(Value::as_bool) {
+    let resumption = match load.get("resumption").and_then(Value::as_bool).filter(|_| is_tls) {
         Some(true) => ", resumed handshakes",
         Some(false) => ", full handshakes",
         None => "",

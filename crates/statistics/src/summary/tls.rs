@@ -24,7 +24,7 @@ pub struct TlsCost {
     /// CPU time of a handshake, ns: that of a new connection with one request over TLS, minus the same in clear. `None` unless each
     /// connection has one request.
     pub handshake_cpu_ns: Option<Estimate>,
-    /// Share of the handshakes that resumed an earlier session.
+    /// Share of the handshakes that resumed an earlier session, without the first one of each connection of the load.
     pub resumed_share: Option<f64>,
     /// What the handshakes agreed on.
     pub agreed: Option<AgreedTls>,
@@ -54,7 +54,7 @@ pub(super) fn exclude_full_handshakes(group: &GroupSample<'_>, rows: &mut [Servi
         return;
     }
     for (row, service) in rows.iter_mut().zip(&group.services) {
-        let Some(share) = resumed_share(service).filter(|&share| share < RESUMED) else {
+        let Some(share) = resumed_share(load, service).filter(|&share| share < RESUMED) else {
             continue;
         };
         row.excluded.get_or_insert_with(|| Exclusion {
@@ -87,7 +87,10 @@ pub(super) fn costs(group: &GroupSample<'_>, groups: &[GroupSample<'_>], options
         == Some(1);
     let cost = |service: &ServiceSample<'_>| {
         let clear = partner.and_then(|group| group.services.iter().find(|one| one.id == service.id));
-        cost(service, clear, (is_new, options))
+        TlsCost {
+            resumed_share: resumed_share(&group.first.load, service),
+            ..cost(service, clear, (is_new, options))
+        }
     };
     group.services.iter().map(cost).collect()
 }
@@ -117,7 +120,7 @@ fn cost(
         cpu_ratio: ratio(Metric::CpuNsPerRequest),
         goodput_ratio: ratio(Metric::GoodputPerS),
         handshake_cpu_ns: mean_interval(&differences, options.confidence).filter(|_| is_new),
-        resumed_share: resumed_share(service),
+        resumed_share: None,
         agreed: service
             .measured
             .iter()
@@ -135,11 +138,15 @@ fn paired<'a>(tls: &ServiceSample<'a>, clear: &ServiceSample<'a>) -> Vec<(&'a Me
     both.collect()
 }
 
-fn resumed_share(service: &ServiceSample<'_>) -> Option<f64> {
+/// The share of resumed handshakes; `None` without TLS, and if no connection was replaced.
+fn resumed_share(load: &Value, service: &ServiceSample<'_>) -> Option<f64> {
+    let connections = load.get("connections").and_then(Value::as_u64).unwrap_or(0);
     let (mut completed, mut resumed) = (0, 0);
     for (_, measured) in &service.measured {
         let handshakes = measured.recording.network.as_ref()?.tls?;
-        completed += handshakes.completed;
+        // The first connections of a load have no session to resume.
+        let first = connections.min(handshakes.completed - handshakes.resumed);
+        completed += handshakes.completed - first;
         resumed += handshakes.resumed;
     }
     (completed > 0).then(|| resumed as f64 / completed as f64)
@@ -219,8 +226,8 @@ mod tests {
     fn a_round_is_compared_with_itself() {
         let trials = [
             trial(0, "http1", 100_000, 0),
-            trial(1, "https1", 300_000, 1000),
-            trial(2, "https1", 600_000, 1000),
+            trial(1, "https1", 300_000, 984),
+            trial(2, "https1", 600_000, 984),
             trial(3, "http1", 200_000, 0),
         ];
         let tls = row(&trials, "https1").tls.expect("a cost");
@@ -242,8 +249,8 @@ mod tests {
     fn half_of_the_sessions_is_no_resumption() {
         let trials = [
             trial(0, "http1", 100_000, 0),
-            trial(1, "https1", 300_000, 500),
-            trial(2, "https1", 300_000, 500),
+            trial(1, "https1", 300_000, 492),
+            trial(2, "https1", 300_000, 492),
             trial(3, "http1", 100_000, 0),
         ];
         let excluded = row(&trials, "https1").excluded.expect("an exclusion");
@@ -256,10 +263,7 @@ mod tests {
 
     #[test]
     fn a_service_without_its_other_half_has_no_ratio() {
-        let trials = [
-            trial(1, "https1", 300_000, 1000),
-            trial(3, "https1", 300_000, 1000),
-        ];
+        let trials = [trial(1, "https1", 300_000, 984), trial(3, "https1", 300_000, 984)];
         let tls = row(&trials, "https1").tls.expect("a cost");
         assert_eq!((tls.pairs, tls.cpu_ratio), (0, None));
     }

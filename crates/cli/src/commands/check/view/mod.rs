@@ -22,7 +22,6 @@ pub(super) fn text(rows: &[Row], columns: usize) -> String {
         parts.extend(faults(row, is_alone, columns));
     }
     for row in rows {
-        parts.extend(traits(row, is_alone, columns));
         parts.extend(warnings(row, is_alone, columns));
     }
     parts.push(summary(rows, columns));
@@ -342,22 +341,6 @@ fn of_failure(case: &str, failure: &Failure, columns: usize) -> String {
     let mut text = text::marked('✗', &title, None, columns);
     text += &value("expected", expected);
     text + &value("got", got)
-}
-
-/// What the service does of what it may leave out.
-fn traits(row: &Row, is_alone: bool, columns: usize) -> Option<String> {
-    let traits = &report_of(row)?.traits;
-    let each = traits
-        .iter()
-        .map(|(name, has)| format!("{name} {}", if *has { "✓" } else { "–" }));
-    let each = each.collect::<Vec<_>>().join(", ");
-    let begin = if is_alone {
-        "  traits: ".to_owned()
-    } else {
-        format!("  {} over {}: ", row.id, row.channel.word())
-    };
-    let used = text::width(&begin);
-    (!traits.is_empty()).then(|| begin + &text::wrapped(&each, columns, used, used))
 }
 
 fn warnings(row: &Row, is_alone: bool, columns: usize) -> Option<String> {

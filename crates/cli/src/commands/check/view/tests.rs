@@ -51,7 +51,6 @@ fn report(cases: Vec<CaseReport>) -> CheckReport {
         skipped: Vec::new(),
         operations: Vec::new(),
         warnings: Vec::new(),
-        traits: BTreeMap::new(),
         took: Duration::ZERO,
     }
 }
