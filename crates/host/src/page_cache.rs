@@ -116,13 +116,13 @@ fn evict(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes of a file that are in memory, as mincore(2) reports them. Mapping a file reads none of it.
+/// The resident bytes of a file, by mincore(2). Mapping a file reads none of it.
 fn resident_bytes(file: &File, bytes: u64) -> io::Result<u64> {
     let page = sysconf(SysconfVar::PAGE_SIZE)?.unwrap_or(4_096) as u64;
     let Some(length) = NonZeroUsize::new(bytes as usize) else {
         return Ok(0);
     };
-    // SAFETY: a new mapping at an address that the kernel chooses; nobody reads or writes through it.
+    // SAFETY: a new mapping at an address that the kernel chooses; no code reads or writes through it.
     let mapped = unsafe { mmap(None, length, ProtFlags::PROT_READ, MapFlags::MAP_SHARED, file, 0) }?;
     let pages = bytes.div_ceil(page) as usize;
     let mut states = vec![0_u8; pages.min(PAGES_AT_ONCE)];

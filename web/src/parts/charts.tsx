@@ -31,6 +31,13 @@ const BAR_METRICS: Metric[] = [
   "cpus_busy",
   "memory_bytes_peak",
   "start_ms",
+  "start_cpu_ns",
+  "steady_rate_s",
+  "memory_bytes_idle",
+  "memory_bytes_first_reply",
+  "memory_bytes_after_load",
+  "artefact_bytes_used",
+  "artefact_bytes",
 ];
 
 interface Props {
