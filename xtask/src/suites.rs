@@ -48,6 +48,9 @@ const STUDIES: &[Study] = &[
     in_parallel("events", &["go-nethttp", "java-spring"]),
     in_parallel("catalog", &["go-nethttp", "java-spring"]),
     in_parallel("upload", &["go-nethttp", "python-fastapi"]),
+    in_parallel("mcp", &["go-nethttp-mcp", "go-mcp"]),
+    in_parallel("mcp-session", &["go-mcp/session"]),
+    in_parallel("mcp-session-memory", &["go-mcp/session"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",

@@ -41,4 +41,4 @@ pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,
 };
-pub use summary::{Group, Options, ServiceSummary, Summary, lower_bound_warning, summarise};
+pub use summary::{Group, Options, OverBaseline, ServiceSummary, Summary, lower_bound_warning, summarise};

@@ -86,6 +86,8 @@ pub struct SuiteGroup {
     pub search: Option<Search>,
     /// The metric of the ranking; default: that of the load.
     pub rank_by: Option<RankBy>,
+    /// Patterns of services, and the service that each of them is compared with.
+    pub baselines: Vec<(Spanned<String>, Spanned<String>)>,
     pub warm_up: WarmUpChoice,
     pub duration: Duration,
     /// A request without a complete reply after this time has failed.
@@ -291,6 +293,7 @@ impl GroupReader<'_> {
             load: None,
             search: search.map(|capacity| CapacityToml::search(capacity.get_ref())),
             rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
+            baselines: written.baselines.clone().into_iter().collect(),
             warm_up: warm_up.map_or(self.warm_up, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
             duration: duration.map_or(self.duration, |duration| duration.get_ref().get()),
             timeout: written

@@ -151,6 +151,10 @@ pub(super) struct GroupToml {
     pub(super) capacity: Option<Spanned<CapacityToml>>,
     /// The metric of the ranking; default: that of the load.
     pub(super) rank_by: Option<Spanned<RankBy>>,
+    /// The services that do the same without a framework: patterns of services, and the one service that each of them is compared
+    /// with, such as `{ "go-*" = "go-nethttp" }`. Reports show what the framework adds.
+    #[serde(default)]
+    pub(super) baselines: BTreeMap<Spanned<String>, Spanned<String>>,
     /// The length of the warm-up, or `{ min = "1s", max = "20s" }`.
     pub(super) warm_up: Option<Spanned<WarmUpToml>>,
     /// The length of each measurement.

@@ -107,6 +107,7 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         timeout_ns: TIMEOUT_NS,
         search: None,
         rank_by: None,
+        baselines: [].into(),
     };
     Plan {
         title: "one service entered twice".to_owned(),

@@ -109,6 +109,7 @@ impl ComparisonPair<'_> {
             timeout_ns: TIMEOUT.as_nanos() as u64,
             search: None,
             rank_by: None,
+            baselines: [].into(),
         })
     }
 }

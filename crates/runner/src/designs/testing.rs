@@ -18,6 +18,7 @@ pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
         timeout_ns: 1_000_000_000,
         search: None,
         rank_by: None,
+        baselines: [].into(),
     };
     let entries = (0..loads.len()).flat_map(|group| {
         services.iter().map(move |service| Entry {

@@ -184,6 +184,7 @@ mod tests {
             timeout_ns: 1,
             search: None,
             rank_by: None,
+            baselines: [].into(),
         };
         let entry = |number: usize| Entry {
             service: format!("service-{number}"),
@@ -253,6 +254,7 @@ mod exclusions_tests {
             timeout_ns: 1,
             search: None,
             rank_by: None,
+            baselines: [].into(),
         }
     }
 
@@ -288,6 +290,7 @@ mod exclusions_tests {
             workload: group.workload.clone(),
             load: group.load_record(),
             rank_by: None,
+            baseline: None,
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {

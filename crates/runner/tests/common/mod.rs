@@ -252,6 +252,7 @@ fn plan(services: &[Service]) -> Plan {
         timeout_ns: 2_000_000_000,
         search: None,
         rank_by: None,
+        baselines: [].into(),
     };
     let services: Vec<&Service> = services.iter().collect();
     Plan {

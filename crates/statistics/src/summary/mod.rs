@@ -3,6 +3,7 @@
 mod compare;
 mod estimates;
 mod group;
+mod held;
 mod interleaved;
 pub(crate) mod sample;
 mod service;
@@ -12,7 +13,7 @@ mod speed;
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::{resolutions, table};
 pub use group::lower_bound_warning;
-pub use shape::{Group, Options, ServiceSummary, Summary};
+pub use shape::{Group, Options, OverBaseline, ServiceSummary, Summary};
 
 use crate::StatisticsError;
 use prony_records::TrialRecord;
@@ -25,7 +26,7 @@ pub fn summarise(trials: &[TrialRecord], options: &Options) -> Result<Summary, S
     options.check()?;
     let groups = sample::groups(trials);
     let summaries = groups.iter().map(|group| group::summarise(group, options));
-    Ok(Summary {
-        groups: summaries.collect::<Result<_, _>>()?,
-    })
+    let mut summaries: Vec<Group> = summaries.collect::<Result<_, _>>()?;
+    held::set_memory_per_connection(&groups, &mut summaries, options);
+    Ok(Summary { groups: summaries })
 }
