@@ -54,6 +54,9 @@ const STUDIES: &[Study] = &[
         &["caddy-files/precompressed", "node-fastify-files/precompressed"],
     ),
     alone("start", &["go-nethttp", "java-netty/current", "python-flask"]),
+    in_parallel("mcp", &["go-nethttp-mcp", "go-mcp"]),
+    in_parallel("mcp-session", &["go-mcp/session"]),
+    in_parallel("mcp-session-memory", &["go-mcp/session"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     in_parallel("secure", &["go-nethttp", "node-http"]),
     alone(

@@ -52,6 +52,9 @@ pub(crate) enum LoadToml<C = NonZeroU32, R = Rate> {
         /// Requests in flight on each connection: HTTP/1.1 pipelining or HTTP/2 streams; default: 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         in_flight: Option<NonZeroU32>,
+        /// Pause between a reply and the next request; default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        think: Option<DurationText>,
         /// Connections in each room of a WebSocket, where a message of one is delivered to all.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("x-aliases" = ["members"]))]
@@ -151,10 +154,14 @@ impl<C, R> LoadToml<C, R> {
         let connections = || new_connections.expect("invariant: a load with connections gets a number");
         match self {
             Self::Closed {
-                in_flight, room_size, ..
+                in_flight,
+                think,
+                room_size,
+                ..
             } => LoadToml::Closed {
                 connections: connections(),
                 in_flight: *in_flight,
+                think: *think,
                 room_size: room_size.clone(),
             },
             Self::Open {
@@ -230,6 +237,7 @@ impl<'de, C: Deserialize<'de>, R: Deserialize<'de>> Deserialize<'de> for LoadTom
             LoadKind::Closed => Self::Closed {
                 connections: connections?,
                 in_flight: keys.in_flight,
+                think: keys.think,
                 room_size: keys.room_size,
             },
             LoadKind::Open => Self::Open {
@@ -275,12 +283,13 @@ impl TryFrom<LoadToml> for Load {
             LoadToml::Closed {
                 connections,
                 in_flight,
+                think,
                 room_size,
             } => Self::Closed {
                 members: whole_rooms(&connections, room_size.as_ref())?,
                 connections: connections.get_ref().get(),
                 in_flight: in_flight.map_or(1, NonZeroU32::get),
-                think_ns: 0,
+                think_ns: think.map_or(0, DurationText::as_ns),
                 growth: None,
             },
             LoadToml::Open {
@@ -438,6 +447,7 @@ mod tests {
     fn a_load_survives_its_own_text() {
         for text in [
             r#"{ kind = "closed", connections = 16, in_flight = 4, room_size = 8 }"#,
+            r#"{ kind = "closed", connections = 16, think = "250ms" }"#,
             r#"{ kind = "open", rate = 5.5, spacing = "poisson", connections = 2, backlog = 7 }"#,
             r#"{ kind = "users", rate = 1, requests_per_user = 3, think = "250ms", max_users = 9 }"#,
         ] {

@@ -481,9 +481,10 @@ fn json_of_fresh_replies(transport: TransportChoice) {
             while let Some(request) = read_request(&mut reader) {
                 let id = path_of(&request.line).rsplit('/').next().expect("a number");
                 let message = fresh_reply(id);
-                let (kind, body) = match is_event {
-                    true => ("text/event-stream", format!(": comment\n\ndata: {message}\n\n")),
-                    false => ("application/json", message),
+                let (kind, body) = if is_event {
+                    ("text/event-stream", format!(": comment\n\ndata: {message}\n\n"))
+                } else {
+                    ("application/json", message)
                 };
                 let length = body.len();
                 let head =

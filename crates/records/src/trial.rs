@@ -53,6 +53,9 @@ pub struct TrialRecord {
     /// Metric that its group is ranked by, if the suite sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank_by: Option<String>,
+    /// The service, as `name/variant`, that does the same without a framework, if the suite names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Length of the whole trial, s.
@@ -485,6 +488,7 @@ mod tests {
             workload: "hello".to_owned(),
             load: serde_json::Value::Null,
             rank_by: None,
+            baseline: None,
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {

@@ -65,6 +65,7 @@ pub(crate) fn record(
         workload: group.workload.clone(),
         load: group.load_record(),
         rank_by: group.ranked_by(),
+        baseline: group.baselines.get(&service_id(entry).to_string()).cloned(),
         started_at: began.unwrap_or_else(StartTime::now).time_of_day(),
         took_s: began.map_or(0.0, |began| began.elapsed().as_secs_f64()),
         result,

@@ -43,4 +43,6 @@ pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,
 };
-pub use summary::{Group, Options, ServiceSummary, Summary, TlsCost, lower_bound_warning, summarise};
+pub use summary::{
+    Group, Options, OverBaseline, ServiceSummary, Summary, TlsCost, lower_bound_warning, summarise,
+};

@@ -320,3 +320,84 @@ fn a_damaged_number_is_an_error() {
             .contains("throughput_per_s of a/current in round 1")
     );
 }
+
+#[test]
+fn what_a_service_costs_over_its_baseline_is_the_difference_of_the_rounds() {
+    let mut run = trials(&[
+        TrialSpec::closed("by-hand", &[1000.0; 5]),
+        TrialSpec::closed("package", &[1000.0; 5]),
+    ]);
+    // The machine is slower from round to round, which both feel: the package takes 3 µs more, and 100 ns of noise.
+    for trial in &mut run {
+        let (round, is_package) = (f64::from(trial.round), trial.service.service == "package");
+        let more = if is_package {
+            3_000.0 + 50.0 * (round - 2.0)
+        } else {
+            0.0
+        };
+        let measured = trial.result.as_mut().expect("a measurement");
+        let replies = measured.recording.requests.completed as f64;
+        measured.service.cpu_ns = Some(((6_000.0 + 500.0 * round + more) * replies) as u64);
+        if is_package {
+            trial.baseline = Some("by-hand/current".to_owned());
+        }
+    }
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    let row = |name: &str| {
+        let mut rows = summary.groups[0].services.iter();
+        rows.find(|row| row.id.service == name).expect("a row")
+    };
+    assert_eq!(row("by-hand").over_baseline, None);
+    let over = row("package").over_baseline.clone().expect("a baseline");
+    assert_eq!(over.baseline, "by-hand/current");
+    assert!((over.cpu_ns_per_request.point - 3_000.0).abs() < 1.0, "{over:?}");
+    assert!(over.cpu_ns_per_request.half_width() < 0.05, "{over:?}");
+    assert!(
+        over.ratio.contains(10.0 / 7.0) && over.ratio.low > 1.3,
+        "{over:?}"
+    );
+    // A baseline that was not measured shows nothing.
+    for trial in &mut run {
+        trial.baseline = Some("other/current".to_owned());
+    }
+    let summary = summarise(&run, &Options::default()).expect("sound records");
+    assert!(
+        summary.groups[0]
+            .services
+            .iter()
+            .all(|row| row.over_baseline.is_none())
+    );
+}
+
+#[test]
+fn memory_per_connection_is_the_slope_over_numbers_of_connections() {
+    let with = |connections: [u64; 3]| {
+        let mut run = Vec::new();
+        for count in connections {
+            for mut trial in trials(&[TrialSpec::closed("held", &[1000.0; 3])]) {
+                trial.number = run.len() as u32;
+                trial.load["connections"] = count.into();
+                let measured = trial.result.as_mut().expect("a measurement");
+                let bytes = 20_000_000 + 40_960 * count + 1_000 * u64::from(trial.round) * count / 100;
+                measured.service.memory_bytes_mean = Some(bytes);
+                run.push(trial);
+            }
+        }
+        summarise(&run, &Options::default()).expect("sound records")
+    };
+    let slopes = |summary: &prony_statistics::Summary| {
+        let groups = summary.groups.iter();
+        let slopes = groups.map(|group| group.services[0].memory_bytes_per_connection);
+        slopes.collect::<Vec<_>>()
+    };
+    let summary = with([250, 1000, 1]);
+    let [None, Some(slope), None] = slopes(&summary)[..] else {
+        panic!("only the group with the most connections: {:?}", slopes(&summary))
+    };
+    assert!(
+        (slope.point - 40_970.0).abs() < 1.0 && slope.contains(40_970.0),
+        "{slope:?}"
+    );
+    // So few connections are lost in the noise.
+    assert_eq!(slopes(&with([1, 16, 64])), [None, None, None]);
+}

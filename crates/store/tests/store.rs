@@ -40,6 +40,7 @@ fn trial(number: u32, service: &str) -> TrialRecord {
         workload: "hello".to_owned(),
         load: serde_json::json!({ "kind": "closed", "connections": 64, "in_flight": 1 }),
         rank_by: None,
+        baseline: None,
         started_at: "2026-11-21T08:30:00Z".to_owned(),
         took_s: 2.5,
         result: Err(Exclusion {

@@ -45,7 +45,6 @@ struct Person {
 }
 
 #[tool_router]
-#[prompt_router]
 impl Features {
     pub fn new() -> Self {
         Self {
@@ -71,7 +70,10 @@ impl Features {
     async fn item(&self, Parameters(Number { id }): Parameters<Number>) -> Result<Json<Item>, String> {
         Item::find(id).map(Json).ok_or_else(|| "no such item".to_owned())
     }
+}
 
+#[prompt_router]
+impl Features {
     #[prompt]
     async fn greet(&self, Parameters(Person { name }): Parameters<Person>) -> Vec<PromptMessage> {
         vec![PromptMessage::new_text(Role::User, format!("Greet {name}."))]

@@ -38,7 +38,7 @@ fn main() -> io::Result<()> {
 
 async fn serve() -> io::Result<()> {
     let app = Router::new().route_service("/mcp", service());
-    // The router compares paths as they were sent; this layer stands before it.
+    // The router compares paths as they were sent; this layer runs before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));

@@ -11,14 +11,19 @@ use prony_load::Protocol;
 use serde_json::{Value, json};
 use server::{ALL, Rules, Sessions, json_reply, request};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 type Edit = dyn Fn(&Call, &mut ScriptedReply) + Send + Sync;
 
+fn each(change: impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static) -> Box<Edit> {
+    Box::new(change)
+}
+
 /// Changes the replies that have a result.
 fn with_result(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Box<Edit> {
-    Box::new(move |call, reply| {
+    each(move |call, reply| {
         let mut value: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         if !value["result"].is_null() {
             change(&request(call), &mut value);
@@ -47,7 +52,7 @@ fn text_of(tool: &'static str, change: impl Fn(&Value, &str) -> String + Send + 
 
 /// Answers as a server that verifies less.
 fn lenient(rules: Rules) -> Box<Edit> {
-    Box::new(move |call, reply| *reply = server::stateless(call, rules))
+    each(move |call, reply| *reply = server::stateless(call, rules))
 }
 
 /// Replaces replies with this status.
@@ -55,7 +60,7 @@ fn instead_of(
     status: u16,
     new: impl Fn(&Call, &ScriptedReply) -> ScriptedReply + Send + Sync + 'static,
 ) -> Box<Edit> {
-    Box::new(move |call, reply| {
+    each(move |call, reply| {
         if reply.status == status {
             *reply = new(call, reply);
         }
@@ -64,7 +69,7 @@ fn instead_of(
 
 /// Writes results as these events.
 fn as_events(events: impl Fn(&str) -> String + Send + Sync + 'static) -> Box<Edit> {
-    Box::new(move |_, reply| {
+    each(move |_, reply| {
         if reply.status == 200 {
             *reply = ScriptedReply::of(200, "text/event-stream", events(&reply.text()));
         }
@@ -286,7 +291,7 @@ fn tools() -> Vec<(&'static str, &'static str, Box<Edit>)> {
         (
             "33: cached by arguments, with its id",
             "body at id",
-            Box::new(move |call, reply| {
+            each(move |call, reply| {
                 if reply.status == 200 {
                     let key = request(call)["params"].to_string();
                     let mut cached = cached.lock().expect("no panic");
@@ -299,6 +304,7 @@ fn tools() -> Vec<(&'static str, &'static str, Box<Edit>)> {
 }
 
 fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
+    let ended = AtomicBool::new(false);
     let malformed =
         |call: &Call| call.method == "POST" && serde_json::from_slice::<Value>(&call.body).is_err();
     vec![
@@ -317,20 +323,20 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
         (
             "36: malformed JSON is 500",
             "malformed JSON*status",
-            instead_of(400, move |call, reply| match malformed(call) {
-                true => ScriptedReply::new(500),
-                false => reply.clone(),
+            instead_of(400, move |call, reply| {
+                if malformed(call) {
+                    ScriptedReply::new(500)
+                } else {
+                    reply.clone()
+                }
             }),
         ),
         (
             "37: malformed JSON is 200",
             "malformed JSON*status",
-            instead_of(400, move |call, reply| match malformed(call) {
-                true => ScriptedReply {
-                    status: 200,
-                    ..reply.clone()
-                },
-                false => reply.clone(),
+            instead_of(400, move |call, reply| ScriptedReply {
+                status: if malformed(call) { 200 } else { 400 },
+                ..reply.clone()
             }),
         ),
         (
@@ -370,7 +376,7 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
         (
             "43: opens a session",
             "header mcp-session-id",
-            Box::new(|_, reply| reply.set("Mcp-Session-Id", "1")),
+            each(|_, reply| reply.set("Mcp-Session-Id", "1")),
         ),
         (
             "44: two replies in a stream",
@@ -388,10 +394,10 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
         (
             "46: a stream without end",
             "ids of every kind*no complete reply",
-            Box::new(|call, reply| {
+            each(move |call, reply| {
                 // For one request only: the check waits for it.
-                if request(call)["id"] == 9_007_199_254_740_991_u64 && request(call)["method"] == "tools/list"
-                {
+                let is_last = request(call)["id"] == 9_007_199_254_740_991_u64;
+                if is_last && request(call)["method"] == "tools/list" && !ended.swap(true, Ordering::SeqCst) {
                     let event = format!("data: {}\n\n", reply.text());
                     *reply = ScriptedReply::of(200, "text/event-stream", "");
                     reply.stream = vec![(Duration::ZERO, event), (Duration::from_secs(60), String::new())];

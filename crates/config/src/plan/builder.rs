@@ -1,13 +1,14 @@
 //! Builds the plan of a suite: turns the groups of the suite into groups of a plan, and rejects impossible ones.
 
 use crate::contract::Contract;
-use crate::format::Faults;
+use crate::format::{Faults, Spanned};
 use crate::suite::SuiteGroup;
 use crate::{
     Catalogue, Channel, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts,
     Suite, WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Files that a process needs in addition to its connections: its log, its pipes, the files of its runtime.
@@ -171,6 +172,7 @@ impl<'a> PlanBuilder<'a> {
             over: group.over,
             requests_per_connection: group.requests_per_connection,
             resumption: group.resumption,
+            baselines: faults.keep(self.baselines(group, &entries)).unwrap_or_default(),
         };
         faults.keep(self.is_ranked(group, &planned, contract));
         faults.keep(self.is_possible(group, &planned, contract));
@@ -178,6 +180,41 @@ impl<'a> PlanBuilder<'a> {
         faults.keep(self.connections_fit(group, &planned));
         faults.keep(self.can_be_interleaved(group, &planned, &entries));
         faults.or((planned, entries))
+    }
+
+    /// The baselines of the services of a group. One that the command line leaves out is left out here too.
+    fn baselines(
+        &self,
+        group: &SuiteGroup,
+        entries: &[Entry],
+    ) -> Result<BTreeMap<String, String>, ConfigError> {
+        let is_measured = |label: &String| {
+            let mut entries = entries.iter();
+            entries.any(|entry| format!("{}/{}", entry.service, entry.variant) == *label)
+        };
+        let select = |pattern: &Spanned<String>| {
+            let found = self.catalogue.select(pattern.get_ref());
+            found.map_err(|error| self.unknown(&pattern.span(), error))
+        };
+        let mut baselines = BTreeMap::new();
+        for (pattern, baseline) in &group.baselines {
+            let [one] = select(baseline)?[..] else {
+                let message = format!("`{}` names several services", baseline.get_ref());
+                return Err(self.at(
+                    &baseline.span(),
+                    message,
+                    "name one, such as \"go-nethttp/current\"",
+                ));
+            };
+            let one = one.label();
+            for service in select(pattern)? {
+                let label = service.label();
+                if label != one && is_measured(&one) && is_measured(&label) {
+                    baselines.insert(label, one.clone());
+                }
+            }
+        }
+        Ok(baselines)
     }
 
     /// If only the command line requests an interleaved design, the default ranking of that design applies.

@@ -15,6 +15,7 @@ use crate::{
 use prony_load::{Load, Protocol, Search};
 use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The trials to run. It is serialisable, so that a run can be resumed.
@@ -90,6 +91,9 @@ pub struct GroupPlan {
     /// Whether connections resume TLS sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<bool>,
+    /// The service that does the same without a framework, by `name/variant` of each service that is compared with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baselines: BTreeMap<String, String>,
 }
 
 /// A service in a group.

@@ -98,6 +98,8 @@ pub struct SuiteGroup {
     pub start: Option<StartPlan>,
     /// The largest number of rounds, if it has fewer than the suite.
     pub rounds: Option<u32>,
+    /// Patterns of services, and the service that each of them is compared with.
+    pub baselines: Vec<(Spanned<String>, Spanned<String>)>,
     pub warm_up: WarmUpChoice,
     pub duration: Duration,
     /// A request without a complete reply after this time has failed.
@@ -309,6 +311,7 @@ impl GroupReader<'_> {
             rank_by: written.rank_by.as_ref().map(|rank_by| *rank_by.get_ref()),
             start: written.start_plan(),
             rounds,
+            baselines: written.baselines.clone().into_iter().collect(),
             warm_up: warm_up.map_or(self.warm_up, |warm_up| WarmUpChoice::from(*warm_up.get_ref())),
             duration: duration.map_or(self.duration, |duration| duration.get_ref().get()),
             timeout: written

@@ -165,6 +165,10 @@ pub(super) struct GroupToml {
     pub(super) rest: Option<PositiveDuration>,
     /// The largest number of rounds of this group; default: that of the suite. A group with 0 is left out.
     pub(super) rounds: Option<u32>,
+    /// The services that do the same without a framework: patterns of services, and the one service that each of them is compared
+    /// with, such as `{ "go-*" = "go-nethttp" }`. Reports show what the framework adds.
+    #[serde(default)]
+    pub(super) baselines: BTreeMap<Spanned<String>, Spanned<String>>,
     /// The length of the warm-up, or `{ min = "1s", max = "20s" }`.
     pub(super) warm_up: Option<Spanned<WarmUpToml>>,
     /// The length of each measurement.

@@ -31,6 +31,40 @@ fn suite(text: &str, profile: Option<&str>) -> Suite {
 }
 
 #[test]
+fn services_of_a_group_have_a_baseline() {
+    let with = |baselines: &str| SUITE.replace("load = ", &format!("baselines = {baselines}\nload = "));
+    let of = |text: &str| {
+        plan(text).groups[0]
+            .baselines
+            .clone()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    let pair = |service: &str, baseline: &str| (service.to_owned(), baseline.to_owned());
+    let by_hand = "go-one/current";
+    assert_eq!(of(SUITE), []);
+    let all = of(&with("{ \"go-two/*\" = \"go-one\" }"));
+    assert!(
+        all.len() > 1
+            && all
+                .iter()
+                .all(|(service, baseline)| service.starts_with("go-two/") && baseline == by_hand)
+    );
+    // Patterns may name the baseline itself, and services that are not measured.
+    assert_eq!(of(&with("{ \"go-*\" = \"go-one\" }")), [pair(&all[0].0, by_hand)]);
+    let services = SUITE.replace("\"go-one\", ", "");
+    let text = services.replace("load = ", "baselines = { \"go-two/*\" = \"go-one\" }\nload = ");
+    assert_eq!(of(&text), [], "the baseline is not measured");
+    let refused = |text: &str| {
+        let plan = Plan::of(&CATALOGUE, &suite(text, None), &PlanOverrides::default());
+        plan.expect_err("an error").to_string()
+    };
+    let several = refused(&with("{ \"go-one\" = \"go-*/*\" }"));
+    assert!(several.contains("`go-*/*` names several services"), "{several}");
+    assert!(refused(&with("{ \"go-one\" = \"go-three\" }")).contains("go-three"));
+}
+
+#[test]
 fn a_group_says_what_it_is_ranked_by() {
     let with = |rank_by: &str, load: &str| {
         let keys = format!("rank_by = \"{rank_by}\"\nload = {load}\n# ");

@@ -379,7 +379,7 @@ fn format_1_has_no_former_values() {
     let ramp = SUITE.replace("connections = 8", "connections = 8, to = 5");
     assert_eq!(
         errors(&format!("format = 1\n{ramp}")),
-        ["7:44-46 unknown key `to` / known are connections, in_flight, kind, room_size"]
+        ["7:44-46 unknown key `to` / known are connections, in_flight, kind, room_size, think"]
     );
 }
 

@@ -30,6 +30,10 @@ enum ColumnKind {
     TlsGoodput,
     /// CPU time of a TLS handshake.
     Handshake,
+    /// CPU time per request beyond that of the baseline.
+    OverBaseline,
+    /// Memory per connection that is held open.
+    PerConnection,
     /// The rate that a further start sustains.
     Sustained,
     /// Share of the compiler threads in the CPU time of the service while it was measured.
@@ -93,6 +97,26 @@ impl Columns {
             first.insert(1, Column::plain(ColumnKind::Ratio));
         }
         first.splice(1..1, tls_columns(group));
+        if any(|row| row.summary.over_baseline.is_some()) {
+            let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
+            let over = Column {
+                what: ColumnKind::OverBaseline,
+                unit: unit_of(group, Cpu),
+            };
+            first.insert(after.map_or(1, |place| place + 1), over);
+        }
+        let slopes = group
+            .services
+            .iter()
+            .filter_map(|row| row.summary.memory_bytes_per_connection);
+        let slopes: Vec<f64> = slopes.map(|slope| slope.point).collect();
+        if !slopes.is_empty() {
+            let per_connection = Column {
+                what: ColumnKind::PerConnection,
+                unit: Unit::for_metric(Memory, &slopes),
+            };
+            first.insert(1, per_connection);
+        }
         if any(|row| row.summary.sustained_per_s.is_some()) {
             first.insert(
                 1,
@@ -175,6 +199,8 @@ impl Column {
             (ColumnKind::TlsCpu, _) => "CPU, TLS ÷ clear".to_owned(),
             (ColumnKind::TlsGoodput, _) => "goodput, TLS ÷ clear".to_owned(),
             (ColumnKind::Handshake, symbol) => format!("CPU/handshake, {symbol}"),
+            (ColumnKind::OverBaseline, symbol) => format!("CPU over baseline, {symbol}"),
+            (ColumnKind::PerConnection, symbol) => format!("memory per connection, {symbol}"),
             (ColumnKind::Sustained, "") => "sustains".to_owned(),
             (ColumnKind::Sustained, symbol) => format!("sustains, {symbol}"),
             (ColumnKind::CompilerShare, _) => "compiler, %".to_owned(),
@@ -206,6 +232,17 @@ impl Column {
                 let cpu = handshake(row);
                 return cpu.map_or_else(|| "–".to_owned(), |cpu| estimated(cpu, self.unit));
             }
+            ColumnKind::OverBaseline => {
+                let over = row.summary.over_baseline.as_ref();
+                return over.map_or_else(
+                    || "–".to_owned(),
+                    |over| signed(&over.cpu_ns_per_request, self.unit),
+                );
+            }
+            ColumnKind::PerConnection => {
+                let slope = row.summary.memory_bytes_per_connection.as_ref();
+                return slope.map_or_else(|| "–".to_owned(), |slope| signed(slope, self.unit));
+            }
             ColumnKind::Sustained => {
                 let rate = row.summary.sustained_per_s.map(|rate| self.unit.show(rate));
                 return rate.unwrap_or_else(|| "–".to_owned());
@@ -222,6 +259,16 @@ impl Column {
             Some(shown) => shown,
         }
     }
+}
+
+/// A difference with the ends of its interval, which may be on both sides of zero.
+fn signed(difference: &Estimate, unit: Unit) -> String {
+    let shown = |value: f64| {
+        let sign = if value < 0.0 { "−" } else { "+" };
+        format!("{sign}{}", unit.show(value.abs()))
+    };
+    let Estimate { point, low, high, .. } = *difference;
+    format!("{} ({} … {})", shown(point), shown(low), shown(high))
 }
 
 /// A ratio to the first service. That of the first one has no interval.

@@ -249,6 +249,7 @@ fn trial(made: &SampleService, load: &Value, number: u32, round: u32) -> TrialRe
         workload: "hello".to_owned(),
         load: load.clone(),
         rank_by: None,
+        baseline: None,
         started_at: format!("2026-11-21T08:3{round}:00Z"),
         took_s: 8.0,
         result,

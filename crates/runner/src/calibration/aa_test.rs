@@ -112,6 +112,7 @@ fn plan(rounds: u32, catalogue: &Catalogue) -> Plan {
         over: None,
         requests_per_connection: None,
         resumption: None,
+        baselines: [].into(),
     };
     Plan {
         title: "one service entered twice".to_owned(),

@@ -114,6 +114,7 @@ impl ComparisonPair<'_> {
             over: None,
             requests_per_connection: None,
             resumption: None,
+            baselines: [].into(),
         })
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
         over: None,
         requests_per_connection: None,
         resumption: None,
+        baselines: [].into(),
     };
     let entries = (0..loads.len()).flat_map(|group| {
         services.iter().map(move |service| Entry {

@@ -98,6 +98,7 @@ impl<'a> ReservedRun<'a> {
                 workload: job.workload.name.clone(),
                 load: load_of(job),
                 rank_by: None,
+                baseline: None,
                 started_at: self.started_at.clone(),
                 took_s,
                 // Without a result it is kept as a failure: its figures must not be compared.

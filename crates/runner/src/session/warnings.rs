@@ -189,6 +189,7 @@ mod tests {
             over: None,
             requests_per_connection: None,
             resumption: None,
+            baselines: [].into(),
         };
         let entry = |number: usize| Entry {
             service: format!("service-{number}"),
@@ -263,6 +264,7 @@ mod exclusions_tests {
             over: None,
             requests_per_connection: None,
             resumption: None,
+            baselines: [].into(),
         }
     }
 
@@ -298,6 +300,7 @@ mod exclusions_tests {
             workload: group.workload.clone(),
             load: group.load_record(),
             rank_by: None,
+            baseline: None,
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {

@@ -261,6 +261,7 @@ fn plan(services: &[Service]) -> Plan {
         over: None,
         requests_per_connection: None,
         resumption: None,
+        baselines: [].into(),
     };
     let services: Vec<&Service> = services.iter().collect();
     Plan {

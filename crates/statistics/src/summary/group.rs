@@ -4,8 +4,9 @@ use super::compare::{self, BoundPresence, Comparisons};
 use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
-use super::{Group, Options, ServiceSummary, estimates, service, tls};
+use super::{Group, Options, OverBaseline, ServiceSummary, estimates, service, tls};
 use crate::design::Table;
+use crate::interval;
 use crate::ranking;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
 use prony_records::{Warning, WarningKind};
@@ -52,6 +53,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     let is_exact = |index: &usize| !rows[*index].is_lower_bound(ranked_by);
     let exact: Vec<usize> = bounded.iter().copied().filter(is_exact).collect();
     set_ratios(&mut rows, &table, &exact, &resolutions, options);
+    set_over_baselines(&mut rows, services, options)?;
     if is_capacity(group) {
         let bounds = estimates::prediction_bounds(&table, options.confidence);
         for (row, bound) in rows.iter_mut().zip(bounds) {
@@ -98,6 +100,45 @@ fn set_ratios(
         };
         rows[index].ratio_to_first = Some(ratio.at_least(resolution));
     }
+}
+
+/// Compares each service that has a baseline with it, in the rounds that have both.
+fn set_over_baselines(
+    rows: &mut [ServiceSummary],
+    services: &[ServiceSample<'_>],
+    options: &Options,
+) -> Result<(), StatisticsError> {
+    if services.iter().all(|service| service.baseline.is_none()) {
+        return Ok(());
+    }
+    let table = estimates::table(Metric::CpuNsPerRequest, services)?;
+    let names: Vec<String> = services.iter().map(|service| service.id.to_string()).collect();
+    for (index, service) in services.iter().enumerate() {
+        let place = service
+            .baseline
+            .and_then(|baseline| names.iter().position(|name| name == baseline));
+        let Some(place) = place.filter(|&place| place != index) else {
+            continue;
+        };
+        let pairs: Vec<(f64, f64)> = table[index]
+            .iter()
+            .filter_map(|(round, value)| {
+                let mut others = table[place].iter();
+                let (_, other) = others.find(|(other, _)| other == round)?;
+                (*value > 0.0 && *other > 0.0).then_some((*value, *other))
+            })
+            .collect();
+        let differences: Vec<f64> = pairs.iter().map(|(value, other)| value - other).collect();
+        let ratios: Vec<f64> = pairs.iter().map(|(value, other)| (value / other).ln()).collect();
+        let difference = interval::mean_interval(&differences, options.confidence);
+        let ratio = interval::mean_interval(&ratios, options.confidence);
+        rows[index].over_baseline = difference.zip(ratio).map(|(difference, ratio)| OverBaseline {
+            baseline: names[place].clone(),
+            cpu_ns_per_request: difference,
+            ratio: ratio.map(f64::exp),
+        });
+    }
+    Ok(())
 }
 
 /// The default metric. Interleaved services are compared by CPU time per request. Under a closed load the service sets the pace,

@@ -3,6 +3,7 @@
 mod compare;
 mod estimates;
 mod group;
+mod held;
 mod interleaved;
 pub(crate) mod sample;
 mod service;
@@ -13,7 +14,7 @@ mod tls;
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::{resolutions, table};
 pub use group::lower_bound_warning;
-pub use shape::{Group, Options, ServiceSummary, Summary};
+pub use shape::{Group, Options, OverBaseline, ServiceSummary, Summary};
 pub use tls::TlsCost;
 
 use crate::StatisticsError;
@@ -37,7 +38,7 @@ pub fn summarise(trials: &[TrialRecord], options: &Options) -> Result<Summary, S
         }
         Ok(summary)
     };
-    Ok(Summary {
-        groups: groups.iter().map(summarise).collect::<Result<_, _>>()?,
-    })
+    let mut summaries: Vec<Group> = groups.iter().map(summarise).collect::<Result<_, _>>()?;
+    held::set_memory_per_connection(&groups, &mut summaries, options);
+    Ok(Summary { groups: summaries })
 }

@@ -15,6 +15,8 @@ pub(crate) struct ServiceSample<'a> {
     pub(crate) id: &'a ServiceId,
     /// The successful trials with their round, in the order of rounds.
     pub(crate) measured: Vec<(u32, &'a Measurement)>,
+    /// `service/variant` of the service that it is compared with.
+    pub(crate) baseline: Option<&'a str>,
     /// The build of each of them; `None` if there was only one build.
     pub(crate) builds: Vec<Option<u32>>,
     /// The failed trials.
@@ -53,6 +55,7 @@ impl<'a> GroupSample<'a> {
         let index = position.unwrap_or_else(|| {
             self.services.push(ServiceSample {
                 id: &trial.service,
+                baseline: trial.baseline.as_deref(),
                 measured: Vec::new(),
                 builds: Vec::new(),
                 failed: Vec::new(),

@@ -36,6 +36,8 @@ pub(super) fn summarise(
         rank_low: None,
         rank_high: None,
         ratio_to_first: None,
+        over_baseline: None,
+        memory_bytes_per_connection: None,
         sustained_per_s: None,
         tls: None,
         tied_with: Vec::new(),

@@ -102,6 +102,13 @@ pub struct ServiceSummary {
     /// same rounds: the machine's speed cancels. Absent for lower bounds, without a rank, and with fewer than two rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_first: Option<Estimate>,
+    /// What it costs more than the service that does the same without a framework.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_baseline: Option<OverBaseline>,
+    /// Memory per connection that is held open, with what belongs to it, such as a session, bytes: the slope over the groups that differ
+    /// only in the number of connections. In the group with the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes_per_connection: Option<Estimate>,
     /// Capacity only: the rate that a further start sustains with the confidence of the group, per second (the lower bound of a
     /// prediction interval).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +146,17 @@ pub struct ServiceSummary {
     pub warnings: Vec<Warning>,
     /// Why the service is excluded from the ranking.
     pub excluded: Option<Exclusion>,
+}
+
+/// The CPU time per request of a service compared with that of its baseline, within the same rounds: the machine's speed cancels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverBaseline {
+    /// `service/variant` of the baseline.
+    pub baseline: String,
+    /// Its CPU time per request less that of the baseline, ns: the mean of the differences of the rounds, with its t interval.
+    pub cpu_ns_per_request: Estimate,
+    /// Its CPU time per request over that of the baseline.
+    pub ratio: Estimate,
 }
 
 impl Group {

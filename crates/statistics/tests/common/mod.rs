@@ -74,6 +74,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 workload: "hello".to_owned(),
                 load: spec.load.clone(),
                 rank_by: None,
+                baseline: None,
                 started_at: "2026-11-21T08:30:00Z".to_owned(),
                 took_s: 3.0,
                 result: match result {

@@ -138,6 +138,7 @@ fn contract(file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigE
     let load = LoadToml::Closed {
         connections: Spanned::new(0..0, NonZeroU32::MIN),
         in_flight: None,
+        think: None,
         room_size: None,
     };
     let workload = WorkloadToml {

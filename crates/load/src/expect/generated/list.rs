@@ -91,9 +91,10 @@ impl CompiledList {
 
     /// Whether the body has the list; `false` also if it has to be parsed in another way.
     fn is_met(&self, list: Range<usize>, body: &[u8], memory: &mut Memory) -> bool {
-        let (range, path) = match self.only {
-            true => (0..memory.wanted.len(), &[][..]),
-            false => (list, self.path.as_slice()),
+        let (range, path) = if self.only {
+            (0..memory.wanted.len(), &[][..])
+        } else {
+            (list, self.path.as_slice())
         };
         if !memory.reads(body) {
             return false;

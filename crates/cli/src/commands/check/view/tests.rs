@@ -169,3 +169,51 @@ fn several_services_have_a_row_each() {
     ];
     insta::assert_snapshot!(shown(&rows));
 }
+
+#[test]
+fn traits_are_a_yes_or_no_that_fails_nothing() {
+    let with = |traits: &[(&str, bool)]| {
+        let mut report = report(vec![case("keep-alive", 4)]);
+        report.traits = traits.iter().map(|&(name, has)| (name.to_owned(), has)).collect();
+        Outcome::Checked(report)
+    };
+    let has = [("errors are JSON", true), ("long names", false)];
+    let one = row("shop", "current", with(&has));
+    let shown = text(std::slice::from_ref(&one), 120);
+    for line in [
+        "trait: errors are JSON  ✓  yes",
+        "trait: long names       –  no",
+        "1 case passed, 0 failed",
+    ] {
+        assert!(shown.contains(line), "{line} in\n{shown}");
+    }
+    assert_eq!(CheckVerdict::of(std::slice::from_ref(&one)), CheckVerdict::Ok);
+    let shown = text(&[one, row("other", "current", with(&[]))], 120);
+    let cells = |name: &str| {
+        let line = shown.lines().find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("{name} in\n{shown}"));
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        cells("service"),
+        [
+            "service",
+            "contract",
+            "protocol",
+            "errors are JSON",
+            "long names",
+            "cases"
+        ]
+    );
+    assert_eq!(
+        cells("shop/current"),
+        ["shop/current", "shop", "http", "yes", "no", "✓ 1 of 1"]
+    );
+    assert_eq!(
+        cells("other/current"),
+        ["other/current", "shop", "http", "–", "–", "✓ 1 of 1"]
+    );
+}

@@ -1,0 +1,84 @@
+//! The memory that a service takes for each connection that it holds open, and for what belongs to the connection, such as a session.
+
+use super::sample::GroupSample;
+use super::{Group, Options};
+use crate::{Metric, interval};
+use serde_json::Value;
+
+/// The smallest difference of the numbers of connections that shows what one of them takes.
+const FEWEST: u64 = 200;
+
+/// Sets the memory per connection in the group with the most connections, if the same load was tried with much fewer as well.
+pub(super) fn set_memory_per_connection(
+    samples: &[GroupSample<'_>],
+    groups: &mut [Group],
+    options: &Options,
+) {
+    for (index, largest) in samples.iter().enumerate() {
+        let Some(most) = connections(largest) else {
+            continue;
+        };
+        let alike: Vec<(u64, &GroupSample<'_>)> = samples
+            .iter()
+            .filter(|other| is_alike(largest, other))
+            .filter_map(|other| Some((connections(other)?, other)))
+            .collect();
+        let counts = || alike.iter().map(|(count, _)| *count);
+        let is_largest = counts().all(|count| count <= most);
+        let reach = counts().min().map_or(0, |fewest| most - fewest.min(most));
+        if !is_largest || reach < FEWEST {
+            continue;
+        }
+        for row in &mut groups[index].services {
+            let rounds = groups_rounds(&alike, &row.id.to_string());
+            let slopes: Vec<f64> = rounds.iter().filter_map(|points| slope(points)).collect();
+            row.memory_bytes_per_connection = interval::mean_interval(&slopes, options.confidence);
+        }
+    }
+}
+
+fn connections(group: &GroupSample<'_>) -> Option<u64> {
+    let load = &group.first.load;
+    (load["kind"] == "closed").then(|| load["connections"].as_u64())?
+}
+
+/// Whether two groups differ in nothing but the number of connections.
+fn is_alike(one: &GroupSample<'_>, other: &GroupSample<'_>) -> bool {
+    let rest = |load: &Value| {
+        let mut load = load.clone();
+        load["connections"] = Value::Null;
+        load
+    };
+    one.first.contract == other.first.contract
+        && one.first.workload == other.first.workload
+        && rest(&one.first.load) == rest(&other.first.load)
+}
+
+/// For each round, the memory of a service at each number of connections.
+fn groups_rounds(alike: &[(u64, &GroupSample<'_>)], service: &str) -> Vec<Vec<(f64, f64)>> {
+    let mut rounds: std::collections::BTreeMap<u32, Vec<(f64, f64)>> = std::collections::BTreeMap::new();
+    for (count, group) in alike {
+        let samples = group
+            .services
+            .iter()
+            .filter(|sample| sample.id.to_string() == service);
+        for (round, measured) in samples.flat_map(|sample| &sample.measured) {
+            if let Some(bytes) = Metric::MemoryBytesMean.of(measured) {
+                rounds.entry(*round).or_default().push((*count as f64, bytes));
+            }
+        }
+    }
+    rounds.into_values().collect()
+}
+
+/// The slope of the line of least squares; `None` if all points are at the same place.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let centre = interval::mean(&points.iter().map(|point| point.0).collect::<Vec<_>>());
+    let height = interval::mean(&points.iter().map(|point| point.1).collect::<Vec<_>>());
+    let width: f64 = points.iter().map(|point| (point.0 - centre).powi(2)).sum();
+    let rise: f64 = points
+        .iter()
+        .map(|point| (point.0 - centre) * (point.1 - height))
+        .sum();
+    (width > 0.0).then(|| rise / width)
+}
