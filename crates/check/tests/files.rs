@@ -54,7 +54,10 @@ fn files(call: &Call, version: u32) -> ScriptedReply {
         return ScriptedReply::new(405);
     }
     let version = if file.name == CHANGING.name { version } else { 1 };
-    let (date, tag) = (file.last_modified(0, version), format!("\"{}-{version}\"", file.name));
+    let (date, tag) = (
+        file.last_modified(0, version),
+        format!("\"{}-{version}\"", file.name),
+    );
     let is_known = match text(call, "if-none-match") {
         Some(tags) => tags == tag,
         None => text(call, "if-modified-since").is_some_and(|since| since == date),
@@ -163,7 +166,9 @@ fn every_wrong_server_of_files_is_rejected() {
             replies("one byte too few", "body: ends after", 200, |_, answer| {
                 answer.body.pop();
             }),
-            replies("a newline at the end", "body: ", 200, |_, answer| answer.body.push(b'\n')),
+            replies("a newline at the end", "body: ", 200, |_, answer| {
+                answer.body.push(b'\n')
+            }),
             replies("at most 64 KiB", "body: ends after 65536 of", 200, |_, answer| {
                 answer.body.truncate(65_536);
             }),
@@ -176,38 +181,70 @@ fn every_wrong_server_of_files_is_rejected() {
                     answer.body = file.content(1, 1);
                 }
             }),
-            replies("plain text", "header content-type: expected text/css", 200, |_, answer| {
-                answer.set("Content-Type", "text/plain");
-            }),
-            replies("no type of fonts", "header content-type: expected font/woff2", 200, |call, answer| {
-                if call.path.ends_with(".woff2") {
-                    answer.set("Content-Type", "application/octet-stream");
-                }
-            }),
-            replies("no type of pictures", "header content-type: expected image/webp", 200, |call, answer| {
-                if call.path.ends_with(".webp") {
-                    answer.remove("Content-Type");
-                }
-            }),
-            replies("scripts of an old type", "header content-type: expected text/javascript or", 200, |call, answer| {
-                if call.path.ends_with(".js") {
-                    answer.set("Content-Type", "application/x-javascript");
-                }
-            }),
+            replies(
+                "plain text",
+                "header content-type: expected text/css",
+                200,
+                |_, answer| {
+                    answer.set("Content-Type", "text/plain");
+                },
+            ),
+            replies(
+                "no type of fonts",
+                "header content-type: expected font/woff2",
+                200,
+                |call, answer| {
+                    if call.path.ends_with(".woff2") {
+                        answer.set("Content-Type", "application/octet-stream");
+                    }
+                },
+            ),
+            replies(
+                "no type of pictures",
+                "header content-type: expected image/webp",
+                200,
+                |call, answer| {
+                    if call.path.ends_with(".webp") {
+                        answer.remove("Content-Type");
+                    }
+                },
+            ),
+            replies(
+                "scripts of an old type",
+                "header content-type: expected text/javascript or",
+                200,
+                |call, answer| {
+                    if call.path.ends_with(".js") {
+                        answer.set("Content-Type", "application/x-javascript");
+                    }
+                },
+            ),
             replies("another charset", "header content-type", 200, |_, answer| {
                 answer.set("Content-Type", "text/css; charset=iso-8859-1");
             }),
-            replies("gzip for everybody", "header content-encoding", 200, |_, answer| {
-                answer.body = right::gzipped(&answer.body);
-                answer.set("Content-Encoding", "gzip");
-            }),
-            replies("gzip of another file", "in any coding*body: ", 200, |call, answer| {
-                if text(call, "accept-encoding").is_some_and(|codings| codings.contains("gzip")) {
-                    answer.body = right::gzipped(&FILES[1].content(0, 1));
+            replies(
+                "gzip for everybody",
+                "header content-encoding",
+                200,
+                |_, answer| {
+                    answer.body = right::gzipped(&answer.body);
                     answer.set("Content-Encoding", "gzip");
-                }
+                },
+            ),
+            replies(
+                "gzip of another file",
+                "in any coding*body: ",
+                200,
+                |call, answer| {
+                    if text(call, "accept-encoding").is_some_and(|codings| codings.contains("gzip")) {
+                        answer.body = right::gzipped(&FILES[1].content(0, 1));
+                        answer.set("Content-Encoding", "gzip");
+                    }
+                },
+            ),
+            replies("no validator", "header last-modified", 200, |_, answer| {
+                answer.remove("Last-Modified")
             }),
-            replies("no validator", "header last-modified", 200, |_, answer| answer.remove("Last-Modified")),
             replies("the date of today", "header last-modified", 200, |_, answer| {
                 answer.set("Last-Modified", "Fri, 27 Nov 2026 10:00:00 GMT");
             }),
@@ -216,52 +253,94 @@ fn every_wrong_server_of_files_is_rejected() {
                     *answer = ScriptedReply::of(200, "text/css", asked(call).expect("a file").content(0, 1));
                 }
             }),
-            replies("304 for every date", "an older date*status: expected 200, got 304", 200, |call, answer| {
-                if call.header("if-modified-since").is_some() {
-                    *answer = ScriptedReply::new(304);
-                }
-            }),
-            replies("304 for every tag", "another entity tag*status: expected 200, got 304", 200, |call, answer| {
-                if call.header("if-none-match").is_some() {
-                    *answer = ScriptedReply::new(304);
-                }
-            }),
-            replies("ranges without their last byte", "a range, or the whole file*body: ", 206, |_, answer| {
-                answer.body.pop();
-            }),
-            replies("ranges from the next byte on", "a range, or the whole file*body: ", 206, |_, answer| {
-                answer.body.rotate_left(1);
-            }),
+            replies(
+                "304 for every date",
+                "an older date*status: expected 200, got 304",
+                200,
+                |call, answer| {
+                    if call.header("if-modified-since").is_some() {
+                        *answer = ScriptedReply::new(304);
+                    }
+                },
+            ),
+            replies(
+                "304 for every tag",
+                "another entity tag*status: expected 200, got 304",
+                200,
+                |call, answer| {
+                    if call.header("if-none-match").is_some() {
+                        *answer = ScriptedReply::new(304);
+                    }
+                },
+            ),
+            replies(
+                "ranges without their last byte",
+                "a range, or the whole file*body: ",
+                206,
+                |_, answer| {
+                    answer.body.pop();
+                },
+            ),
+            replies(
+                "ranges from the next byte on",
+                "a range, or the whole file*body: ",
+                206,
+                |_, answer| {
+                    answer.body.rotate_left(1);
+                },
+            ),
             replies("the whole file as a part", "body: ", 206, |call, answer| {
                 answer.body = asked(call).expect("a file").content(0, 1);
             }),
-            wrong_reply("the start for the end", "a range, or the whole file: GET /files/hero.webp: body: differs at byte 0", |call, answer| {
-                if text(call, "range").is_some_and(|range| range == "bytes=-1000") {
-                    let file = asked(call).expect("a file").content(0, 1);
-                    answer.body = file[..answer.body.len()].to_vec();
-                }
-            }),
+            wrong_reply(
+                "the start for the end",
+                "a range, or the whole file: GET /files/hero.webp: body: differs at byte 0",
+                |call, answer| {
+                    if text(call, "range").is_some_and(|range| range == "bytes=-1000") {
+                        let file = asked(call).expect("a file").content(0, 1);
+                        answer.body = file[..answer.body.len()].to_vec();
+                    }
+                },
+            ),
             wrong_reply("500 for a malformed range", "got 500", |call, answer| {
                 if text(call, "range").is_some_and(|range| range == "bytes=b-a") {
                     *answer = ScriptedReply::new(500);
                 }
             }),
-            replies("500 past the end", "a range past the end*got 500", 416, |_, answer| answer.status = 500),
-            replies("an empty part past the end", "a range past the end*got 206", 416, |_, answer| {
-                answer.status = 206;
-            }),
-            sends("dots lead out", "out of the folder*/files/../secret.css", |call| {
-                call.target.contains("/../secret")
-            }),
-            sends("coded dots lead out", "out of the folder*/files/%2e%2e/secret.css", |call| {
-                call.target.contains("%2e%2e/secret")
-            }),
-            sends("coded slashes lead out", "out of the folder*/files/..%2fsecret.css", |call| {
-                call.target.contains("..%2fsecret")
-            }),
-            sends("codes are resolved twice", "out of the folder*%252e%252e%252f", |call| {
-                call.target.contains("%252e")
-            }),
+            replies(
+                "500 past the end",
+                "a range past the end*got 500",
+                416,
+                |_, answer| answer.status = 500,
+            ),
+            replies(
+                "an empty part past the end",
+                "a range past the end*got 206",
+                416,
+                |_, answer| {
+                    answer.status = 206;
+                },
+            ),
+            sends(
+                "dots lead out",
+                "out of the folder*/files/../secret.css",
+                |call| call.target.contains("/../secret"),
+            ),
+            sends(
+                "coded dots lead out",
+                "out of the folder*/files/%2e%2e/secret.css",
+                |call| call.target.contains("%2e%2e/secret"),
+            ),
+            sends(
+                "coded slashes lead out",
+                "out of the folder*/files/..%2fsecret.css",
+                |call| call.target.contains("..%2fsecret"),
+            ),
+            sends(
+                "codes are resolved twice",
+                "out of the folder*%252e%252e%252f",
+                |call| call.target.contains("%252e"),
+            ),
             sends("siblings lead out", "out of the folder", |call| {
                 let gzip = text(call, "accept-encoding").is_some_and(|codings| codings.contains("gzip"));
                 gzip && call.path.ends_with("../secret.css")
@@ -274,19 +353,27 @@ fn every_wrong_server_of_files_is_rejected() {
                     answer.status = 500;
                 }
             }),
-            sends("lists the folder", "no folder is listed: GET /files/: status", |call| {
-                call.path == "/files/"
+            sends(
+                "lists the folder",
+                "no folder is listed: GET /files/: status",
+                |call| call.path == "/files/",
+            ),
+            sends(
+                "lists folders in it",
+                "no folder is listed: GET /files/nested/: status",
+                |call| call.path == "/files/nested/",
+            ),
+            sends("a page for every path", "files that do not exist", |call| {
+                call.path.starts_with("/files/")
             }),
-            sends("lists folders in it", "no folder is listed: GET /files/nested/: status", |call| {
-                call.path == "/files/nested/"
-            }),
-            sends("a page for every path", "files that do not exist", |call| call.path.starts_with("/files/")),
             sends("names without case", "GET /files/RESET.CSS: status", |call| {
                 call.path == "/files/RESET.CSS"
             }),
-            sends("only the last part of a name", "GET /files/nested/reset.css: status", |call| {
-                call.path == "/files/nested/reset.css"
-            }),
+            sends(
+                "only the last part of a name",
+                "GET /files/nested/reset.css: status",
+                |call| call.path == "/files/nested/reset.css",
+            ),
         ],
     );
 }
@@ -303,24 +390,39 @@ fn every_wrong_server_of_siblings_is_rejected() {
             replies("Vary of something else", "header vary", 200, |_, answer| {
                 answer.set("Vary", "Origin");
             }),
-            replies("never br", "header content-encoding: expected (?i:br), got gzip", 200, |call, answer| {
-                let br = answer.headers.iter().any(|(_, value)| value == b"br");
-                if let Some(file) = asked(call).filter(|_| br) {
-                    answer.body.clone_from(&SIBLINGS[&format!("{}.gz", file.name)]);
-                    answer.set("Content-Encoding", "gzip");
-                }
-            }),
-            replies("never compressed", "header content-encoding: expected (?i:br)", 200, |call, answer| {
-                if let Some(file) = asked(call) {
-                    answer.body = file.content(0, 1);
-                    answer.remove("Content-Encoding");
-                }
-            }),
-            replies("br called gzip", "body: expected a body in gzip", 200, |call, answer| {
-                if text(call, "accept-encoding").is_some_and(|codings| codings == "gzip") {
-                    answer.body.clone_from(&SIBLINGS["theme.css.br"]);
-                }
-            }),
+            replies(
+                "never br",
+                "header content-encoding: expected (?i:br), got gzip",
+                200,
+                |call, answer| {
+                    let br = answer.headers.iter().any(|(_, value)| value == b"br");
+                    if let Some(file) = asked(call).filter(|_| br) {
+                        answer.body.clone_from(&SIBLINGS[&format!("{}.gz", file.name)]);
+                        answer.set("Content-Encoding", "gzip");
+                    }
+                },
+            ),
+            replies(
+                "never compressed",
+                "header content-encoding: expected (?i:br)",
+                200,
+                |call, answer| {
+                    if let Some(file) = asked(call) {
+                        answer.body = file.content(0, 1);
+                        answer.remove("Content-Encoding");
+                    }
+                },
+            ),
+            replies(
+                "br called gzip",
+                "body: expected a body in gzip",
+                200,
+                |call, answer| {
+                    if text(call, "accept-encoding").is_some_and(|codings| codings == "gzip") {
+                        answer.body.clone_from(&SIBLINGS["theme.css.br"]);
+                    }
+                },
+            ),
             replies("the sibling of another file", "body: ", 200, |_, answer| {
                 if answer.headers.iter().any(|(_, value)| value == b"br") {
                     answer.body.clone_from(&SIBLINGS["layout.css.br"]);
@@ -331,28 +433,48 @@ fn every_wrong_server_of_siblings_is_rejected() {
                     answer.body.truncate(answer.body.len() / 2);
                 }
             }),
-            replies("the type of the sibling", "header content-type", 200, |_, answer| {
-                if answer.headers.iter().any(|(name, _)| name == "Content-Encoding") {
-                    answer.set("Content-Type", "application/gzip");
-                }
-            }),
-            replies("pictures are compressed too", "header content-encoding", 200, |call, answer| {
-                if call.path.ends_with(".webp") {
-                    answer.body = right::gzipped(&answer.body);
-                    answer.set("Content-Encoding", "gzip");
-                }
-            }),
-            replies("br for everybody", "identity for a client*header content-encoding", 200, |call, answer| {
-                if let Some(file) = asked(call).filter(|file| file.is_text) {
-                    answer.body.clone_from(&SIBLINGS[&format!("{}.br", file.name)]);
-                    answer.set("Content-Encoding", "br");
-                }
-            }),
-            wrong_reply("never 304", "304 in a coding*status: expected 304", |call, answer| {
-                if answer.status == 304 {
-                    *answer = ScriptedReply::of(200, "text/css", asked(call).expect("a file").content(0, 1));
-                }
-            }),
+            replies(
+                "the type of the sibling",
+                "header content-type",
+                200,
+                |_, answer| {
+                    if answer.headers.iter().any(|(name, _)| name == "Content-Encoding") {
+                        answer.set("Content-Type", "application/gzip");
+                    }
+                },
+            ),
+            replies(
+                "pictures are compressed too",
+                "header content-encoding",
+                200,
+                |call, answer| {
+                    if call.path.ends_with(".webp") {
+                        answer.body = right::gzipped(&answer.body);
+                        answer.set("Content-Encoding", "gzip");
+                    }
+                },
+            ),
+            replies(
+                "br for everybody",
+                "identity for a client*header content-encoding",
+                200,
+                |call, answer| {
+                    if let Some(file) = asked(call).filter(|file| file.is_text) {
+                        answer.body.clone_from(&SIBLINGS[&format!("{}.br", file.name)]);
+                        answer.set("Content-Encoding", "br");
+                    }
+                },
+            ),
+            wrong_reply(
+                "never 304",
+                "304 in a coding*status: expected 304",
+                |call, answer| {
+                    if answer.status == 304 {
+                        *answer =
+                            ScriptedReply::of(200, "text/css", asked(call).expect("a file").content(0, 1));
+                    }
+                },
+            ),
         ],
     );
 }
@@ -419,7 +541,10 @@ fn a_change_of_a_file_must_be_seen() {
     assert_none_survives(
         vec![
             (Memory::Bytes, "a file that changes*status: expected 200, got 304"),
-            (Memory::Validators, "a file that changes*status: expected 200, got 304"),
+            (
+                Memory::Validators,
+                "a file that changes*status: expected 200, got 304",
+            ),
         ],
         |(memory, expected)| survival(&format!("{memory:?}"), expected, &failures_after_change(memory)),
     );
@@ -432,9 +557,9 @@ fn a_server_without_ranges_and_tags_passes() {
         FaultMode::Right,
         Arc::new(|call: &Call| {
             let mut plain = call.clone();
-            plain
-                .headers
-                .retain(|(name, _)| !name.eq_ignore_ascii_case("range") && !name.eq_ignore_ascii_case("if-none-match"));
+            plain.headers.retain(|(name, _)| {
+                !name.eq_ignore_ascii_case("range") && !name.eq_ignore_ascii_case("if-none-match")
+            });
             let mut answer = files(&plain, 1);
             answer.remove("ETag");
             answer
@@ -444,7 +569,11 @@ fn a_server_without_ranges_and_tags_passes() {
     let target = target(toy.address);
     let report = prony_check::check(&request(&contract, &target, Protocol::Http1));
     assert!(report.passed(), "{:?}", report.first_failure());
-    let has: Vec<(&str, bool)> = report.traits.iter().map(|(name, has)| (name.as_str(), *has)).collect();
+    let has: Vec<(&str, bool)> = report
+        .traits
+        .iter()
+        .map(|(name, has)| (name.as_str(), *has))
+        .collect();
     assert_eq!(
         has,
         [

@@ -14,9 +14,9 @@ use prony_load::formula::Formula;
 use prony_load::grpc::Messages;
 use prony_load::known_files::KnownFile;
 use prony_load::{
-    Body, BodyRule, Capture, Encoding, Expectation, FilePart, Header, HeaderRule, HeaderValue, Job, JsonRule, Load,
-    Operation, Order, Parameter, Part, Pick, Protocol, Series, Source, Spacing, Step, Template, TransportChoice,
-    WarmUp, Workload,
+    Body, BodyRule, Capture, Encoding, Expectation, FilePart, Header, HeaderRule, HeaderValue, Job, JsonRule,
+    Load, Operation, Order, Parameter, Part, Pick, Protocol, Series, Source, Spacing, Step, Template,
+    TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Event, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -337,12 +337,15 @@ fn files_of_known_bytes(transport: TransportChoice) {
             let file = path_of(&request.line).trim_start_matches('/').to_owned();
             let file = KnownFile::find(&file).expect("a file");
             let body = file.content(3, 1);
-            let (coding, body) = match file.is_text {
-                true => ("Content-Encoding: gzip\r\n", gzipped(&body)),
-                false => ("", body),
+            let (coding, body) = if file.is_text {
+                ("Content-Encoding: gzip\r\n", gzipped(&body))
+            } else {
+                ("", body)
             };
             let (kind, length) = (file.media_type, body.len());
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}Content-Length: {length}\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{coding}Content-Length: {length}\r\n\r\n"
+            );
             if writer.write_all(&[head.as_bytes(), &body].concat()).is_err() {
                 return;
             }
@@ -375,8 +378,14 @@ fn files_of_known_bytes(transport: TransportChoice) {
     job.workload = Workload {
         name: "files".into(),
         operations: vec![operation],
-        order: Order::Mix(vec![Step { operation: 0, weight: 1 }]),
-        parameters: vec![column("name", names), column("type", ["text/css", "text/css", "image/webp"])],
+        order: Order::Mix(vec![Step {
+            operation: 0,
+            weight: 1,
+        }]),
+        parameters: vec![
+            column("name", names),
+            column("type", ["text/css", "text/css", "image/webp"]),
+        ],
     };
     assert_allocates_nothing(job);
 }

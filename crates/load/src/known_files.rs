@@ -79,12 +79,70 @@ const LONGER: usize = 101;
 
 /// Words of a text.
 const WORDS: [&str; 64] = [
-    "align", "animate", "array", "await", "background", "border", "bottom", "bound", "break", "button", "cache", "center",
-    "class", "color", "column", "const", "content", "default", "delay", "display", "element", "event", "export", "family",
-    "filter", "flex", "font", "function", "grid", "height", "hidden", "hover", "import", "index", "inherit", "inline",
-    "label", "layer", "layout", "left", "length", "margin", "module", "none", "object", "offset", "opacity", "overflow",
-    "padding", "position", "promise", "radius", "relative", "return", "right", "script", "section", "shadow", "solid",
-    "string", "style", "target", "transform", "width",
+    "align",
+    "animate",
+    "array",
+    "await",
+    "background",
+    "border",
+    "bottom",
+    "bound",
+    "break",
+    "button",
+    "cache",
+    "center",
+    "class",
+    "color",
+    "column",
+    "const",
+    "content",
+    "default",
+    "delay",
+    "display",
+    "element",
+    "event",
+    "export",
+    "family",
+    "filter",
+    "flex",
+    "font",
+    "function",
+    "grid",
+    "height",
+    "hidden",
+    "hover",
+    "import",
+    "index",
+    "inherit",
+    "inline",
+    "label",
+    "layer",
+    "layout",
+    "left",
+    "length",
+    "margin",
+    "module",
+    "none",
+    "object",
+    "offset",
+    "opacity",
+    "overflow",
+    "padding",
+    "position",
+    "promise",
+    "radius",
+    "relative",
+    "return",
+    "right",
+    "script",
+    "section",
+    "shadow",
+    "solid",
+    "string",
+    "style",
+    "target",
+    "transform",
+    "width",
 ];
 
 impl KnownFile {
@@ -110,7 +168,7 @@ impl KnownFile {
             let number = random.next();
             if self.is_text {
                 out.extend_from_slice(WORDS[(number % 64) as usize].as_bytes());
-                match number >> 6 & 7 {
+                match (number >> 6) & 7 {
                     0 => out.push(b'\n'),
                     1 | 2 => out.extend_from_slice(format!("-{:08x} ", number >> 32).as_bytes()),
                     _ => out.push(b' '),
@@ -197,7 +255,10 @@ impl Contents {
 
     /// The place of a file and its bytes.
     pub(crate) fn find(&self, name: &[u8]) -> Option<(usize, &[u8])> {
-        let place = self.files.iter().position(|(known, _)| known.as_bytes() == name)?;
+        let place = self
+            .files
+            .iter()
+            .position(|(known, _)| known.as_bytes() == name)?;
         Some((place, self.files[place].1.as_slice()))
     }
 }

@@ -30,9 +30,9 @@ pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, Encoding, ExactBody, Expectation,
-    ExpectationError, FilePart, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, SchemaDocument, SchemaPart, Series, excerpt,
-    validate_schema,
+    ExpectationError, FilePart, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest,
+    JsonWalk, LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, SchemaDocument, SchemaPart, Series,
+    excerpt, validate_schema,
 };
 pub use job::{
     Check, ConnectOptions, Credentials, Http2Offer, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations,

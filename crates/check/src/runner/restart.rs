@@ -64,7 +64,8 @@ pub(crate) fn run_change_case<E>(
     backing: &mut dyn BackingControl<E>,
 ) -> Result<CaseReport, E> {
     let client = Client::new(request.target, request.protocol);
-    let tally = CaseClient::for_case(&client, case).run_with_changes(case, |change| backing.change(change))?;
+    let tally =
+        CaseClient::for_case(&client, case).run_with_changes(case, |change| backing.change(change))?;
     Ok(tally.into_report(case))
 }
 

@@ -27,7 +27,9 @@ pub use backing::{
 };
 pub(crate) use call::is_token;
 pub use call::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep, grpc_code_name};
-pub use cases::{Case, ClientDisconnect, FileChange, Delivery, Exchange, Restart, SingleCall, is_common_case};
+pub use cases::{
+    Case, ClientDisconnect, Delivery, Exchange, FileChange, Restart, SingleCall, is_common_case,
+};
 pub use definition::{Contract, OperationInfo};
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
 pub(crate) use safety::is_safe_method;

@@ -58,7 +58,9 @@ impl CompiledFilePart {
             None => Ok(default),
             Some(template) => {
                 let digits = memory.render(template, value);
-                let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+                let number = std::str::from_utf8(digits)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
                 number.ok_or_else(|| unknown(digits))
             }
         };
@@ -157,7 +159,11 @@ mod tests {
             (Some("21000"), Some("999999"), 21_000..file.len()),
         ] {
             let expectation = expectation(from, to, false);
-            assert_eq!(verdict(&expectation, &[], &file[slice.clone()]), Ok(()), "{from:?}");
+            assert_eq!(
+                verdict(&expectation, &[], &file[slice.clone()]),
+                Ok(()),
+                "{from:?}"
+            );
             let other = &file[slice.start..slice.end - 1];
             assert!(verdict(&expectation, &[], other).is_err(), "{from:?}");
         }
@@ -166,7 +172,9 @@ mod tests {
     #[test]
     fn a_server_may_ignore_a_range() {
         let file = file();
-        let compiled = expectation(Some("10"), Some("19"), false).compile().expect("valid");
+        let compiled = expectation(Some("10"), Some("19"), false)
+            .compile()
+            .expect("valid");
         let judge = |status, body| {
             let reply = Reply {
                 status,

@@ -147,7 +147,10 @@ impl BackingProcesses {
 
     /// Their resource usage since [`Self::begin_window`]. One that only wrote files does nothing in the window.
     pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<GeneratorUsage>)> {
-        let busy = self.all.iter_mut().filter(|one| !one.recipe.definition.beside_service);
+        let busy = self
+            .all
+            .iter_mut()
+            .filter(|one| !one.recipe.definition.beside_service);
         busy.map(BackingProcess::end_window).collect()
     }
 }
@@ -200,7 +203,13 @@ impl BackingProcess {
         let started = self.recipe.member.host.start(&spec);
         self.process = Some(started.map_err(|error: HostError| Recipe::host_failed(&error))?);
         self.wait()?;
-        if self.recipe.definition.env.values().any(|value| value.contains("{data}")) {
+        if self
+            .recipe
+            .definition
+            .env
+            .values()
+            .any(|value| value.contains("{data}"))
+        {
             self.data = self.data_folder()?;
         }
         self.took = began.elapsed();

@@ -216,11 +216,7 @@ impl Call<'_> {
         Ok(rules)
     }
 
-    fn media_type(
-        &self,
-        written: &str,
-        filling: &PlaceholderValues<'_>,
-    ) -> Result<HeaderValue, ConfigError> {
+    fn media_type(&self, written: &str, filling: &PlaceholderValues<'_>) -> Result<HeaderValue, ConfigError> {
         if !written.contains('{') && !written.contains(" or ") {
             return Ok(HeaderValue::MediaType(written.to_owned()));
         }

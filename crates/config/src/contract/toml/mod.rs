@@ -11,8 +11,8 @@ pub(crate) use call::{
 };
 pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
-    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, FilePartToml, HtmlTableToml, ListToml, Status,
-    TableRowsToml,
+    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, FilePartToml, HtmlTableToml, ListToml,
+    Status, TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
 pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany, TextOrNumber};
