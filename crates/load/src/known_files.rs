@@ -168,7 +168,7 @@ impl KnownFile {
             let number = random.next();
             if self.is_text {
                 out.extend_from_slice(WORDS[(number % 64) as usize].as_bytes());
-                match number >> 6 & 7 {
+                match (number >> 6) & 7 {
                     0 => out.push(b'\n'),
                     1 | 2 => out.extend_from_slice(format!("-{:08x} ", number >> 32).as_bytes()),
                     _ => out.push(b' '),

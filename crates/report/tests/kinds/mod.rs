@@ -376,7 +376,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
         } else {
             vec!["hello".to_owned(), "unknown path".to_owned()]
         },
-        operations: std::collections::BTreeMap::new(),
+        operations: BTreeMap::new(),
         failures: failed
             .then(|| prony_records::CaseFailure {
                 case: "unknown path".to_owned(),

@@ -83,9 +83,10 @@ impl Recipe {
         let definition = bench.catalogue.backing_services.get(requirement.uses()).cloned();
         let definition = definition
             .ok_or_else(|| failed(format!("there is no backing service `{}`", requirement.uses())))?;
-        let member = match definition.beside_service {
-            true => bench.testbed.service().clone(),
-            false => bench.testbed.backing_service().clone(),
+        let member = if definition.beside_service {
+            bench.testbed.service().clone()
+        } else {
+            bench.testbed.backing_service().clone()
         };
         let placement = placement(trial_placement, definition.beside_service);
         let base = match &member.remote {

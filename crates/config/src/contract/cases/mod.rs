@@ -321,7 +321,6 @@ impl Contract {
             assign_slots(&mut exchange.expect, &slots);
         }
         let restart = self.restart(case)?;
-        let has_change = exchanges.iter().any(|exchange| exchange.change.is_some());
         let own = calls.iter().filter(|(_, own)| own.is_some());
         let operations = operations(own.map(|(call, _)| call));
         let calls: Vec<Call<'_>> = calls.into_iter().map(|(call, _)| call).collect();
@@ -334,7 +333,7 @@ impl Contract {
             operations,
             exchanges,
             delivery,
-            alone: written.serial || restart.is_some() || leave.is_some() || has_change,
+            alone: written.serial || restart.is_some() || leave.is_some(),
             thorough: written.slow,
             shows: written.shows.as_ref().map(|name| name.get_ref().clone()),
             restart,
