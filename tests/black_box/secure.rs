@@ -1,4 +1,4 @@
-//! Services with TLS, from their start with a certificate to the report: their cost beside clear text, and whether they resume.
+//! Services with TLS, from their start with a certificate to the report: their cost compared with clear text, and whether they resume.
 
 use crate::common::Checkout;
 use serde_json::Value;

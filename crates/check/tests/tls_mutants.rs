@@ -32,7 +32,7 @@ struct TlsToy {
 }
 
 impl TlsToy {
-    /// A correct server; the one behind it runs until the test process ends.
+    /// A correct server; its backend runs until the test process ends.
     fn of(protocol: Protocol) -> Self {
         let authority = Authority::new();
         let (certificate, key) = authority.signed("localhost");

@@ -25,7 +25,7 @@ pub struct Certificates {
     services: Mutex<BTreeMap<String, Arc<ServiceCertificate>>>,
 }
 
-/// The certificate of a service, as PEM.
+/// The certificate that a service gets, in PEM.
 #[derive(Debug)]
 pub(crate) struct ServiceCertificate {
     /// The certificate, and that of its authority.

@@ -381,7 +381,7 @@ impl GroupReader<'_> {
     }
 }
 
-/// A group for each channel if one of them is over TLS, so that a service has a row in each.
+/// A group for each channel if one of them is over TLS: a service has a row in each.
 fn by_channel(group: SuiteGroup) -> Vec<SuiteGroup> {
     if !group.channels.iter().any(|channel| channel.is_tls()) {
         return vec![group];

@@ -21,7 +21,7 @@ pub struct Totals {
     /// Error of the kernel for `own_shortages`.
     pub own_shortage: Option<LowestThreadValue>,
     pub handshakes: Handshakes,
-    /// What the first handshake agreed on; the least of several threads, so that merging has one result.
+    /// What the first handshake agreed on; the least one of all threads: merging has one result.
     #[serde(default)]
     pub agreed: Option<AgreedTls>,
     /// Number of requests that were sent again because the server had left them unprocessed.

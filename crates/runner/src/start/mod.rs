@@ -121,7 +121,7 @@ struct TlsPort {
 }
 
 impl TlsPort {
-    /// `None` if the service has none. `address` is that of its clients, as far as it is known, and `taken` its other port.
+    /// `None` if the service has none. `address` is where clients will reach it, if that is known before the start; `taken` is its other port.
     fn of(
         bench: &RunContext<'_>,
         service: &Service,

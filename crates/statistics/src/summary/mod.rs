@@ -14,8 +14,7 @@ mod tls;
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::{resolutions, table};
 pub use group::lower_bound_warning;
-pub use shape::{Group, Options, OverBaseline, ServiceSummary, Summary};
-pub use tls::TlsCost;
+pub use shape::{Group, Options, OverBaseline, ServiceSummary, Summary, TlsCost};
 
 use crate::StatisticsError;
 use prony_records::TrialRecord;

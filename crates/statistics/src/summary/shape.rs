@@ -1,8 +1,7 @@
 //! The types of a summary: the `groups` of `prony run --json`.
 
-use super::tls::TlsCost;
 use crate::{Adjustment, Estimate, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
-use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
+use prony_records::{AgreedTls, Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
 /// Options of a summary.
@@ -157,6 +156,24 @@ pub struct OverBaseline {
     pub cpu_ns_per_request: Estimate,
     /// Its CPU time per request over that of the baseline.
     pub ratio: Estimate,
+}
+
+/// The cost of TLS for a service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TlsCost {
+    /// Rounds in which the service was measured over TLS and in clear.
+    pub pairs: u32,
+    /// CPU time per request over TLS ÷ in clear: the mean of the rounds on the log scale.
+    pub cpu_ratio: Option<Estimate>,
+    /// Goodput over TLS ÷ in clear, likewise.
+    pub goodput_ratio: Option<Estimate>,
+    /// CPU time of a handshake, ns: that of a new connection with one request over TLS, minus the same in clear. `None` unless each
+    /// connection has one request.
+    pub handshake_cpu_ns: Option<Estimate>,
+    /// Share of the handshakes that resumed an earlier session, without the first one of each connection of the load.
+    pub resumed_share: Option<f64>,
+    /// What the handshakes agreed on.
+    pub agreed: Option<AgreedTls>,
 }
 
 impl Group {

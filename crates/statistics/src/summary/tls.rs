@@ -1,34 +1,15 @@
-//! The cost of TLS: each service over TLS beside the same service in clear, in the rounds that have both. Within a round both are loads
-//! of one process start, so that what the start and the machine have in common cancels.
+//! The cost of TLS: each service over TLS next to the same service in clear, in the rounds that have both. Both loads of a round are
+//! those of one process. What its start and the machine have in common cancels.
 
 use super::sample::{GroupSample, ServiceSample};
-use super::{Options, ServiceSummary};
+use super::{Options, ServiceSummary, TlsCost};
+use crate::Metric;
 use crate::interval::mean_interval;
-use crate::{Estimate, Metric};
-use prony_records::{AgreedTls, Exclusion, Fault, Measurement, TrialStage};
-use serde::{Deserialize, Serialize};
+use prony_records::{Exclusion, Fault, Measurement, TrialStage};
 use serde_json::Value;
 
 /// The least share of resumed handshakes, where the load is one of resumed handshakes.
 const RESUMED: f64 = 0.99;
-
-/// The cost of TLS for a service.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TlsCost {
-    /// Rounds in which the service was measured over TLS and in clear.
-    pub pairs: u32,
-    /// CPU time per request over TLS ÷ in clear: the mean of the rounds on the log scale.
-    pub cpu_ratio: Option<Estimate>,
-    /// Goodput over TLS ÷ in clear, likewise.
-    pub goodput_ratio: Option<Estimate>,
-    /// CPU time of a handshake, ns: that of a new connection with one request over TLS, minus the same in clear. `None` unless each
-    /// connection has one request.
-    pub handshake_cpu_ns: Option<Estimate>,
-    /// Share of the handshakes that resumed an earlier session, without the first one of each connection of the load.
-    pub resumed_share: Option<f64>,
-    /// What the handshakes agreed on.
-    pub agreed: Option<AgreedTls>,
-}
 
 /// The word of the channel of a load, if it has one.
 fn channel(load: &Value) -> Option<&str> {
@@ -167,7 +148,7 @@ mod tests {
         load["resumption"] = true.into();
         let recording = Recording {
             duration_s: 1.0,
-            throughput_per_s: 1e9 / cpu_ns as f64,
+            throughput_per_s: 1000.0,
             goodput_per_s: 1e9 / cpu_ns as f64,
             requests: Requests {
                 offered: 1000,
@@ -206,6 +187,7 @@ mod tests {
             workload: "hello".to_owned(),
             load,
             rank_by: None,
+            baseline: None,
             started_at: String::new(),
             took_s: 1.0,
             result: Ok(measurement),
