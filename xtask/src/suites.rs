@@ -49,6 +49,8 @@ const STUDIES: &[Study] = &[
     in_parallel("catalog", &["go-nethttp", "java-spring"]),
     in_parallel("upload", &["go-nethttp", "python-fastapi"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
+    in_parallel("gateway", &["go-gateway", "nginx-gateway"]),
+    in_parallel("gateway-memory", &["go-gateway"]),
     alone(
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],

@@ -6,6 +6,7 @@
 
 mod call;
 mod case_client;
+mod clients;
 mod judge;
 mod report;
 mod runner;
@@ -13,6 +14,7 @@ mod tally;
 mod websocket;
 
 pub use call::{CallReply, call};
+pub use clients::BackingTargets;
 pub use report::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 pub use runner::BackingControl;
 use runner::CpuTimeFn;
@@ -36,6 +38,8 @@ pub struct CheckRequest<'a> {
     pub thorough: bool,
     /// Whether to run cases with requests that may change data. A server that prony did not start may hold data that somebody needs.
     pub allow_writes: bool,
+    /// The backing services that prony started; cases that ask others are skipped.
+    pub backing: &'a BackingTargets,
 }
 
 impl CheckRequest<'_> {
@@ -84,9 +88,12 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
         let name = &case.name;
         if let Some(restart) = &case.restart {
             let backing_service = &restart.backing_service;
-            report.warnings.push(note(format!(
-                "`{name}` skipped: prony did not start {backing_service}."
-            )));
+            report.warnings.push(not_started(name, backing_service));
+        } else if let Some(missing) = case
+            .backing_services()
+            .find(|name| !request.backing.contains_key(*name))
+        {
+            report.warnings.push(not_started(name, missing));
         } else {
             report.run_disconnect_case(request, case, &mut |_| None);
         }
@@ -116,6 +123,13 @@ pub fn check_beside<E>(
         report.took = started.elapsed();
     }
     Ok(report)
+}
+
+/// The note that a case was skipped.
+fn not_started(case: &str, backing_service: &str) -> Warning {
+    note(format!(
+        "`{case}` skipped: prony did not start {backing_service}."
+    ))
 }
 
 fn note(text: String) -> Warning {
@@ -170,7 +184,18 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
 pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
-    let (cases, warnings) = runner::run(request.target, request.protocol, cases);
+    let is_known = |case: &Case| {
+        case.backing_services()
+            .all(|name| request.backing.contains_key(name))
+    };
+    let skipped: Vec<Warning> = cases
+        .iter()
+        .filter(|case| !is_known(case))
+        .map(|case| not_started(&case.name, case.backing_services().next().unwrap_or_default()))
+        .collect();
+    cases.retain(is_known);
+    let (cases, mut warnings) = runner::run(request, cases);
+    warnings.extend(skipped);
     CheckReport {
         contract: request.contract.name.clone(),
         protocol: request.protocol,

@@ -1,8 +1,10 @@
 //! The results of a check.
 
-use prony_config::contract::Contract;
+use super::tally::Tally;
+use prony_config::contract::{Case, Contract};
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -63,6 +65,8 @@ pub struct CaseReport {
     pub failed: usize,
     /// The first failures.
     pub failures: Vec<Failure>,
+    /// The trait that the case tries; `None`: the service must pass the case.
+    pub trait_name: Option<String>,
 }
 
 /// A request without the expected reply.
@@ -99,10 +103,23 @@ impl CheckReport {
         self.cases.is_empty() && !self.skipped.is_empty()
     }
 
+    /// The cases that the service must pass.
+    pub fn required(&self) -> impl Iterator<Item = &CaseReport> {
+        self.cases.iter().filter(|case| case.trait_name.is_none())
+    }
+
+    /// The traits that were tried, and whether the service has each.
+    pub fn traits(&self) -> BTreeMap<String, bool> {
+        let tried = self.cases.iter().filter_map(|case| {
+            let name = case.trait_name.clone()?;
+            Some((name, case.failed == 0))
+        });
+        tried.collect()
+    }
+
     /// The first failure with its case, as one line of text.
     pub fn first_failure(&self) -> Option<String> {
-        self.cases
-            .iter()
+        self.required()
             .find_map(|case| Some(format!("{}: {}", case.name, case.failures.first()?)))
     }
 
@@ -114,13 +131,13 @@ impl CheckReport {
             contract: self.contract.clone(),
             protocol: Some(protocol_word(self.protocol).to_owned()),
             passed: self.passed(),
-            cases: self.cases.iter().map(|case| case.name.clone()).collect(),
+            cases: self.required().map(|case| case.name.clone()).collect(),
             operations: self
-                .cases
-                .iter()
+                .required()
                 .map(|case| (case.name.clone(), case.operations.clone()))
                 .collect(),
-            failures: self.cases.iter().flat_map(CaseReport::rows).collect(),
+            traits: self.traits(),
+            failures: self.required().flat_map(CaseReport::rows).collect(),
             warnings: self.warnings.iter().map(|warning| warning.text.clone()).collect(),
             skipped: self.skipped.clone(),
             unavailable: None,
@@ -130,9 +147,20 @@ impl CheckReport {
 }
 
 impl CaseReport {
-    /// Whether every request got the expected reply.
+    pub(super) fn of(case: &Case, tally: Tally) -> Self {
+        Self {
+            name: case.name.clone(),
+            operations: case.operations.clone(),
+            exchanges: tally.sent,
+            failed: tally.failed,
+            failures: tally.failures,
+            trait_name: case.trait_name.clone(),
+        }
+    }
+
+    /// Whether every request got the expected reply, or the case only tries a trait.
     pub const fn passed(&self) -> bool {
-        self.failed == 0
+        self.failed == 0 || self.trait_name.is_some()
     }
 
     fn rows(&self) -> impl Iterator<Item = CaseFailure> {

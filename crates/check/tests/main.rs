@@ -8,6 +8,7 @@ mod echo;
 mod events;
 #[path = "../../cli/tests/common/tls.rs"]
 mod front;
+mod gateway;
 mod grpc;
 mod hello;
 mod listening;

@@ -51,6 +51,7 @@ impl Row {
             passed: false,
             cases: Vec::new(),
             operations: BTreeMap::new(),
+            traits: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
             skipped: Vec::new(),

@@ -82,7 +82,7 @@ pub fn with_service<T>(
     let backing_services =
         BackingProcesses::start(bench, contract, request.seed, &placement).map_err(without_log)?;
     let mut subject = start_service(bench, &start, &placement, backing_services).map_err(without_log)?;
-    let target = subject.target.clone();
+    let (target, backing) = (subject.target.clone(), subject.backing_targets.clone());
     let requests: Vec<CheckRequest<'_>> = request
         .contracts
         .iter()
@@ -94,6 +94,7 @@ pub fn with_service<T>(
             seed: request.seed,
             thorough: request.thorough,
             allow_writes: request.service.allows_writes(),
+            backing: &backing,
         })
         .collect();
     let limit = request.service.start_timeout;

@@ -36,15 +36,15 @@ pub struct Backend {
 impl Backend {
     /// Starts a backend on a free loopback port.
     pub fn start(delay: Duration) -> std::io::Result<Self> {
-        Self::serving(ServerKind::Backend(delay))
+        Self::serving(ServerKind::Backend(delay), 0)
     }
 
-    /// Starts a language model on a free loopback port.
-    pub fn model(settings: ModelSettings) -> std::io::Result<Self> {
-        Self::serving(ServerKind::Model(settings))
+    /// Starts a language model on this loopback port; 0 picks a free one.
+    pub fn model(settings: ModelSettings, port: u16) -> std::io::Result<Self> {
+        Self::serving(ServerKind::Model(settings), port)
     }
 
-    fn serving(kind: ServerKind) -> std::io::Result<Self> {
+    fn serving(kind: ServerKind, port: u16) -> std::io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let (ready, bound) = channel();
         let refused = ready.clone();
@@ -56,7 +56,7 @@ impl Backend {
                 };
                 let ended = block_on(1, async {
                     tokio::select! {
-                        ended = kind.serve((Ipv4Addr::LOCALHOST, 0).into(), &listens) => ended,
+                        ended = kind.serve((Ipv4Addr::LOCALHOST, port).into(), &listens) => ended,
                         _ = stopped => Ok(()),
                     }
                 });

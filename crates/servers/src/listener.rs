@@ -34,9 +34,7 @@ pub(crate) fn block_on(
 }
 
 /// The work of a server, until SIGTERM arrives.
-pub(crate) async fn until_terminated(
-    work: impl Future<Output = std::io::Result<()>>,
-) -> std::io::Result<()> {
+pub(crate) async fn until_terminated(work: impl Future<Output = std::io::Result<()>>) -> std::io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     tokio::select! {
         ended = work => ended,

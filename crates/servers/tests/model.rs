@@ -18,7 +18,7 @@ fn model() -> Backend {
         gap: GAP,
         key: Some("right".to_owned()),
     };
-    Backend::model(settings).expect("a model")
+    Backend::model(settings, 0).expect("a model")
 }
 
 /// Sends a request on its own connection.
@@ -85,7 +85,10 @@ fn a_stream_has_all_events_in_order_none_of_them_early() {
         .map(|event| {
             let event: Value = serde_json::from_str(event).expect("JSON");
             assert_eq!(event["id"], "chatcmpl-n-1");
-            event["choices"][0]["delta"]["content"].as_str().expect("a text").to_owned()
+            event["choices"][0]["delta"]["content"]
+                .as_str()
+                .expect("a text")
+                .to_owned()
         })
         .collect();
     assert!(texts.starts_with("w919 1 w838 2 "), "{texts}");
@@ -93,8 +96,14 @@ fn a_stream_has_all_events_in_order_none_of_them_early() {
     assert!(all[11].contains(r#""total_tokens":13"#), "{}", all[11]);
     assert_eq!(all[12], "[DONE]");
     let counts = seen(&model, "");
-    assert_eq!((counts["requests"].clone(), counts["events"].clone()), (json!(1), json!(13)));
-    assert_eq!((counts["open"].clone(), counts["cancels"].clone()), (json!(0), json!(0)));
+    assert_eq!(
+        (counts["requests"].clone(), counts["events"].clone()),
+        (json!(1), json!(13))
+    );
+    assert_eq!(
+        (counts["open"].clone(), counts["cancels"].clone()),
+        (json!(0), json!(0))
+    );
     assert!(counts["late_ns"]["p99"].as_u64().is_some(), "{counts}");
 }
 
@@ -104,7 +113,9 @@ fn each_event_comes_in_a_piece_of_its_own() {
     let reply = ask(&model, "POST /v1/chat/completions", &chat("fast", "n", 200));
     let (_, body) = reply.split_once("\r\n\r\n").expect("a head");
     let data = body.lines().filter(|line| line.starts_with("data:")).count();
-    let sizes = body.lines().filter(|line| u64::from_str_radix(line, 16).is_ok_and(|size| size > 0));
+    let sizes = body
+        .lines()
+        .filter(|line| u64::from_str_radix(line, 16).is_ok_and(|size| size > 0));
     assert_eq!((data, sizes.count()), (203, 203));
 }
 
@@ -115,21 +126,39 @@ fn the_name_of_the_model_chooses_the_reply() {
         let reply = ask(&model, "POST /v1/chat/completions", &chat(name, "n", 5));
         (reply["HTTP/1.1 ".len()..][..3].to_owned(), reply)
     };
-    for (name, expected) in [("busy", "429"), ("refused", "401"), ("missing", "404"), ("down", "503"), ("other", "404")] {
+    for (name, expected) in [
+        ("busy", "429"),
+        ("refused", "401"),
+        ("missing", "404"),
+        ("down", "503"),
+        ("other", "404"),
+    ] {
         let (status, reply) = status(name);
         assert_eq!(status, expected, "{name}");
         assert!(reply.contains(r#"{"error":{"#), "{reply}");
         assert_eq!(reply.contains("retry-after: 7"), name == "busy", "{reply}");
     }
     let (_, plain) = status("plain");
-    assert!(plain.contains(r#""content":"w919 1 w838 2 w757 3 w676 4 w595 5 ""#), "{plain}");
+    assert!(
+        plain.contains(r#""content":"w919 1 w838 2 w757 3 w676 4 w595 5 ""#),
+        "{plain}"
+    );
     let (_, fails) = status("fails");
     let events = events(&fails);
-    assert!(events.len() == 4 && events[3].starts_with(r#"{"error":"#), "{fails}");
+    assert!(
+        events.len() == 4 && events[3].starts_with(r#"{"error":"#),
+        "{fails}"
+    );
     let (_, cut) = status("cut");
-    assert!(!cut.ends_with("\r\n0\r\n\r\n") && cut.matches("data:").count() == 3, "{cut}");
+    assert!(
+        !cut.ends_with("\r\n0\r\n\r\n") && cut.matches("data:").count() == 3,
+        "{cut}"
+    );
     let (_, odd) = status("odd");
-    assert!(odd.contains("be brief") && odd.contains("\\ud83d\\ude00") && odd.contains(": a comment"), "{odd}");
+    assert!(
+        odd.contains("be brief") && odd.contains("\\ud83d\\ude00") && odd.contains(": a comment"),
+        "{odd}"
+    );
 }
 
 #[test]
@@ -153,7 +182,10 @@ fn a_wrong_key_is_refused_and_the_bodies_are_remembered() {
     };
     assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
     let counts = seen(&model, "?nonce=n-2");
-    assert_eq!((counts["requests"].clone(), counts["wrong_keys"].clone()), (json!(2), json!(1)));
+    assert_eq!(
+        (counts["requests"].clone(), counts["wrong_keys"].clone()),
+        (json!(2), json!(1))
+    );
     assert_eq!(counts["bodies"][1]["messages"][1]["content"], "n-2");
     assert_eq!(seen(&model, "?nonce=other")["requests"], 0);
 }

@@ -64,6 +64,7 @@ impl Plan {
             design: match self.design {
                 Design::Sequence => "sequence",
                 Design::Interleaved { .. } => "interleaved",
+                Design::Paired { .. } => "paired",
                 Design::Duet => "duet",
                 Design::Regression => "regression",
             },

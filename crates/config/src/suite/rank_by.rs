@@ -29,11 +29,17 @@ pub enum RankBy {
     P99_99,
     /// CPU time of the service per request.
     Cpu,
+    /// What a gateway adds to the median time to the first event.
+    Overhead,
+    /// CPU time of the service per event that it relays.
+    CpuPerEvent,
+    /// Memory of the service per open stream.
+    MemoryPerStream,
 }
 
 impl RankBy {
     /// Every metric.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Goodput,
         Self::Sequences,
         Self::P50,
@@ -44,6 +50,9 @@ impl RankBy {
         Self::P99_9,
         Self::P99_99,
         Self::Cpu,
+        Self::Overhead,
+        Self::CpuPerEvent,
+        Self::MemoryPerStream,
     ];
 
     /// The name in suites.
@@ -59,6 +68,9 @@ impl RankBy {
             Self::P99_9 => "p99.9",
             Self::P99_99 => "p99.99",
             Self::Cpu => "cpu",
+            Self::Overhead => "overhead",
+            Self::CpuPerEvent => "cpu_per_event",
+            Self::MemoryPerStream => "memory_per_stream",
         }
     }
 
@@ -75,6 +87,9 @@ impl RankBy {
             Self::P99_9 => "response_time_ns_p99_9",
             Self::P99_99 => "response_time_ns_p99_99",
             Self::Cpu => "cpu_ns_per_request",
+            Self::Overhead => "overhead_first_ns_p50",
+            Self::CpuPerEvent => "cpu_ns_per_event",
+            Self::MemoryPerStream => "memory_bytes_per_stream",
         }
     }
 
@@ -95,7 +110,12 @@ impl RankBy {
                 "the workload is not a sequence",
                 "remove it to rank by goodput, or write \"goodput\"",
             )),
-            Self::Goodput | Self::Sequences | Self::Cpu => None,
+            Self::Goodput
+            | Self::Sequences
+            | Self::Cpu
+            | Self::Overhead
+            | Self::CpuPerEvent
+            | Self::MemoryPerStream => None,
             _ if searches => Some((
                 "each service is loaded at its highest sustainable rate",
                 "remove it to rank by goodput, or write \"cpu\"",

@@ -376,6 +376,7 @@ fn checks_show_failed_cases_and_warnings_separately() {
             vec!["hello".to_owned(), "unknown path".to_owned()]
         },
         operations: std::collections::BTreeMap::new(),
+        traits: BTreeMap::new(),
         failures: failed
             .then(|| prony_records::CaseFailure {
                 case: "unknown path".to_owned(),

@@ -6,7 +6,7 @@ use crate::start::is_listening;
 use crate::start::{self, StartedService, wait_until_ready};
 use crate::trial::Trial;
 use crate::{Failure, RunContext};
-use prony_check::CheckRequest;
+use prony_check::{BackingTargets, CheckRequest};
 use prony_host::ExitReport;
 use prony_load::Target;
 use prony_records::{Exclusion, StartUp, TrialStage, Warning};
@@ -28,10 +28,10 @@ pub(super) struct ReadyService {
 impl ReadyService {
     /// Waits until it is ready.
     pub(super) fn wait(&mut self, context: &RunContext<'_>, trial: &Trial<'_>) -> Result<(), Failure> {
-        let target = self.subject.target.clone();
+        let (target, backing) = (self.subject.target.clone(), self.subject.backing_targets.clone());
         let service = &mut *self.subject.service;
         let limit = trial.service.start_timeout;
-        let start_up = wait_until_ready(service, &request(trial, &target), limit, context)?;
+        let start_up = wait_until_ready(service, &request(trial, &target, &backing), limit, context)?;
         // The reply may have come from another process that has the port.
         if let Some(ending) = service.ended() {
             let text = format!("the service {ending} before it was ready");
@@ -82,7 +82,11 @@ fn with_exit(failure: Failure, ended: Option<&ExitReport>) -> Failure {
 }
 
 /// The request for the checks before and after the load.
-pub(super) fn request<'b>(trial: &Trial<'b>, target: &'b Target) -> CheckRequest<'b> {
+pub(super) fn request<'b>(
+    trial: &Trial<'b>,
+    target: &'b Target,
+    backing: &'b BackingTargets,
+) -> CheckRequest<'b> {
     CheckRequest {
         contract: trial.contract,
         target,
@@ -90,5 +94,6 @@ pub(super) fn request<'b>(trial: &Trial<'b>, target: &'b Target) -> CheckRequest
         seed: trial.seed(),
         thorough: false,
         allow_writes: trial.service.allows_writes(),
+        backing,
     }
 }

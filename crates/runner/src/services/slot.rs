@@ -16,7 +16,7 @@ use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, Trial
 use prony_config::contract::Contract;
 use prony_config::{GroupPlan, Plan, PlannedTrial, Service, Starts, WorkerKind};
 use prony_host::{ExitReport, HostError, Placement, Process};
-use prony_load::{Protocol, Target};
+use prony_load::Protocol;
 use prony_records::{
     Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
     TrialStage, Warning, WarningKind,
@@ -214,7 +214,10 @@ impl<'a> ServiceSlot<'a> {
             .and_then(|one| one.parts.as_ref().ok().copied());
         let trial = first.expect("invariant: a trial has begun");
         let ready = self.ready.as_mut().expect("invariant: the service is up");
-        let target = ready.subject.target.clone();
+        let (target, backing) = (
+            ready.subject.target.clone(),
+            ready.subject.backing_targets.clone(),
+        );
         // Only in the first round: these checks take seconds, and their result does not vary between starts.
         let subject = &mut ready.subject;
         let checked = if trial.planned.round == 0 {
@@ -225,7 +228,7 @@ impl<'a> ServiceSlot<'a> {
         } else {
             None
         };
-        let report = prony_check::check_beside(&request(&trial, &target), checked)?;
+        let report = prony_check::check_beside(&request(&trial, &target, &backing), checked)?;
         watch(Progress::Checked(Box::new(
             report.row(&trial::service_id(trial.entry())),
         )));
@@ -259,9 +262,10 @@ impl<'a> ServiceSlot<'a> {
         let subject = &mut ready.subject;
         self.answers.clear();
         if subject.backing_services.reset()? {
-            let target = subject.target.clone();
+            let (target, backing) = (subject.target.clone(), subject.backing_targets.clone());
             let limit = subject.service.age() + RECOVERS;
-            let again = wait_until_ready(&mut *subject.service, &request(&trial, &target), limit, context);
+            let request = request(&trial, &target, &backing);
+            let again = wait_until_ready(&mut *subject.service, &request, limit, context);
             again.map_err(|failure| Failure {
                 reason: format!("after its backing services were restarted: {}", failure.reason),
                 ..failure
@@ -294,6 +298,7 @@ impl<'a> ServiceSlot<'a> {
             recording,
             usage,
             position: run.window,
+            path: run.path,
         };
         if let Some(one) = self.trials.iter_mut().find(|one| one.planned.number == number) {
             one.windows.push(window);
@@ -330,7 +335,7 @@ impl<'a> ServiceSlot<'a> {
         ready
             .invariants
             .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
-        check_again(context, &trial, &ready.subject.target, watch)?;
+        check_again(context, &trial, &ready.subject, watch)?;
         if let Some(fault) = ready.subject.backing_services.fault() {
             return Err(Failure::backing_service(TrialStage::Measure, fault));
         }
@@ -574,10 +579,10 @@ fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>,
 fn check_again(
     context: &RunContext<'_>,
     trial: &Trial<'_>,
-    target: &Target,
+    subject: &StartedService,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(), Failure> {
-    let request = request(trial, target);
+    let request = request(trial, &subject.target, &subject.backing_targets);
     let mut last = None;
     for attempt in 0..RECHECKS {
         if context.cancel.is_now() {

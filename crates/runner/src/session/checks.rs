@@ -97,6 +97,9 @@ fn merged(known: &ServiceCheck, check: &ServiceCheck) -> ServiceCheck {
         }
     }
     row.operations.extend(check.operations.clone());
+    for (name, has) in &check.traits {
+        *row.traits.entry(name.clone()).or_insert(true) &= has;
+    }
     let new = check
         .failures
         .iter()
@@ -124,6 +127,7 @@ mod tests {
             passed: failed.is_empty(),
             cases: cases.iter().map(|&case| case.to_owned()).collect(),
             operations: BTreeMap::new(),
+            traits: BTreeMap::new(),
             failures: failed
                 .iter()
                 .map(|&case| CaseFailure {

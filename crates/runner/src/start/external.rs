@@ -47,6 +47,7 @@ pub(super) fn attach(
         service,
         build: start.built.clone(),
         target: (*there.target).clone(),
+        backing_targets: backing_services.targets(),
         backing_services,
     })
 }

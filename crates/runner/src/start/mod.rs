@@ -9,6 +9,7 @@ use crate::backing::BackingProcesses;
 use crate::job::target_of;
 use crate::trial::Trial;
 use crate::{BuildOutput, Failure};
+use prony_check::BackingTargets;
 use prony_config::contract::Contract;
 use prony_config::{Address, Service, ServiceOrigin};
 use prony_host::{HostError, InheritedVariables, Limits, Network, Process, ProcessSpec, Stdio};
@@ -61,6 +62,8 @@ pub struct StartedService {
     pub(crate) build: BuildOutput,
     /// The address for clients.
     pub target: Target,
+    /// The addresses of its backing services, for cases that ask them.
+    pub backing_targets: BackingTargets,
     /// Its backing services. They end after the service.
     pub backing_services: BackingProcesses,
 }
@@ -108,6 +111,7 @@ pub(crate) fn start_service(
         service,
         build: start.built.clone(),
         target: target_of(&address, port),
+        backing_targets: backing_services.targets(),
         backing_services,
     })
 }

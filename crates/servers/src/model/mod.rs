@@ -5,7 +5,7 @@
 //! | model | reply |
 //! |---|---|
 //! | `steady` | `max_tokens` events; the first is due `first` after the last byte of the request, each further one `gap` later |
-//! | `slow` | the same with a gap of 20 ms |
+//! | `slow`, `held` | the same with a gap of 20 ms, of 1 s |
 //! | `fast` | the same without waiting |
 //! | `plain` | one JSON document, as every model without `stream` |
 //! | `busy`, `refused`, `missing`, `down` | 429 with `Retry-After`, 401, 404, 503 |
@@ -56,11 +56,7 @@ pub(crate) struct Shared {
 
 /// Serves with one thread, whose clock is that of all streams, until SIGTERM arrives. Calls `ready` with the address it listens on;
 /// port 0 picks a free port.
-pub fn run(
-    address: SocketAddr,
-    settings: ModelSettings,
-    ready: &dyn Fn(SocketAddr),
-) -> std::io::Result<()> {
+pub fn run(address: SocketAddr, settings: ModelSettings, ready: &dyn Fn(SocketAddr)) -> std::io::Result<()> {
     block_on(1, until_terminated(serve(address, settings, ready)))
 }
 

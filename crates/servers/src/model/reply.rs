@@ -14,14 +14,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The names of the models.
-const MODELS: [&str; 11] = [
-    "steady", "slow", "fast", "plain", "busy", "refused", "missing", "down", "fails", "cut", "odd",
+const MODELS: [&str; 12] = [
+    "steady", "slow", "held", "fast", "plain", "busy", "refused", "missing", "down", "fails", "cut", "odd",
 ];
 /// Tokens of a reply whose request names no number.
 const DEFAULT_TOKENS: u64 = 16;
 const MOST_TOKENS: u64 = 10_000;
 /// The gap of `slow`.
 const SLOW_GAP: Duration = Duration::from_millis(20);
+/// The gap of `held`.
+const HELD_GAP: Duration = Duration::from_secs(1);
 
 pub(super) struct ModelReply;
 
@@ -36,13 +38,20 @@ impl ModelReply {
             .unwrap_or_default();
         let received = Instant::now();
         if head.uri.path() == "/seen" {
-            return document(StatusCode::OK, &shared.seen.describe(head.uri.query().unwrap_or_default()));
+            return document(
+                StatusCode::OK,
+                &shared.seen.describe(head.uri.query().unwrap_or_default()),
+            );
         }
         let has_key = has_key(&head.headers, &shared.settings);
         match (&head.method, head.uri.path()) {
             (&Method::GET, "/v1/models") if has_key => document(StatusCode::OK, &models()),
             (&Method::POST, "/v1/chat/completions") => complete(&body, shared, (has_key, received)).await,
-            (_, "/v1/models") => error(StatusCode::UNAUTHORIZED, "invalid_api_key", "this key is not known"),
+            (_, "/v1/models") => error(
+                StatusCode::UNAUTHORIZED,
+                "invalid_api_key",
+                "this key is not known",
+            ),
             (_, path) => error(StatusCode::NOT_FOUND, "not_found", &format!("there is no {path}")),
         }
     }
@@ -55,7 +64,8 @@ fn has_key(headers: &http::HeaderMap, settings: &ModelSettings) -> bool {
 }
 
 fn models() -> Value {
-    let models = MODELS.map(|name| json!({ "id": name, "object": "model", "created": CREATED, "owned_by": "prony" }));
+    let models =
+        MODELS.map(|name| json!({ "id": name, "object": "model", "created": CREATED, "owned_by": "prony" }));
     json!({ "object": "list", "data": models })
 }
 
@@ -65,17 +75,31 @@ async fn complete(
     (has_key, received): (bool, Instant),
 ) -> Response<ModelBody> {
     let Some((request, is_stream)) = read(body) else {
-        return error(StatusCode::BAD_REQUEST, "invalid_request", "the body is not a chat completion with messages");
+        return error(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "the body is not a chat completion with messages",
+        );
     };
     shared.seen.received(&request.nonce, Received { body, has_key });
     if !has_key {
-        return error(StatusCode::UNAUTHORIZED, "invalid_api_key", "this key is not known");
+        return error(
+            StatusCode::UNAUTHORIZED,
+            "invalid_api_key",
+            "this key is not known",
+        );
     }
     let settings = &shared.settings;
     match request.model.as_str() {
         "busy" => {
-            let mut reply = error(StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", "too many requests");
-            reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("7"));
+            let mut reply = error(
+                StatusCode::TOO_MANY_REQUESTS,
+                "rate_limit_exceeded",
+                "too many requests",
+            );
+            reply
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("7"));
             reply
         }
         "refused" => error(StatusCode::UNAUTHORIZED, "invalid_api_key", "this key is refused"),
@@ -86,15 +110,31 @@ async fn complete(
         }
         name if is_stream && name != "plain" => {
             let pace = match name {
-                "fast" => Pace { first: Duration::ZERO, gap: Duration::ZERO },
-                "slow" => Pace { first: settings.first, gap: SLOW_GAP },
-                _ => Pace { first: settings.first, gap: settings.gap },
+                "fast" => Pace {
+                    first: Duration::ZERO,
+                    gap: Duration::ZERO,
+                },
+                "slow" => Pace {
+                    first: settings.first,
+                    gap: SLOW_GAP,
+                },
+                "held" => Pace {
+                    first: settings.first,
+                    gap: HELD_GAP,
+                },
+                _ => Pace {
+                    first: settings.first,
+                    gap: settings.gap,
+                },
             };
             let nonce = request.nonce.clone();
             let stream = EventStream::new(shared, Script::new(request, pace), nonce, received);
             let mut reply = Response::new(ModelBody::Stream(stream));
             let headers = reply.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+            headers.insert(
+                CONTENT_TYPE,
+                HeaderValue::from_static("text/event-stream; charset=utf-8"),
+            );
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             reply
         }

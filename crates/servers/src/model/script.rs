@@ -10,6 +10,10 @@ const BEFORE_FAILURE: u64 = 3;
 /// Of the event of `odd` that is sent in single bytes.
 const IN_SINGLE_BYTES: u64 = 3;
 
+/// Members of `odd` that no client knows.
+const UNKNOWN_MEMBERS: &str =
+    r#","service_tier":"default","x_unknown":{"list":[1,null,true],"number":1.5e-7}"#;
+
 /// A request for a stream, as far as the script depends on it.
 pub(super) struct StreamRequest {
     pub(super) model: String,
@@ -32,6 +36,8 @@ pub(super) struct Pace {
 pub(super) struct Script {
     request: StreamRequest,
     pace: Pace,
+    /// How each event begins, up to its choices.
+    head: String,
     /// The next event, from 1.
     index: u64,
     /// The rest of an event that is sent in several pieces.
@@ -59,10 +65,15 @@ pub(super) fn word(index: u64) -> String {
 }
 
 impl Script {
-    pub(super) const fn new(request: StreamRequest, pace: Pace) -> Self {
+    pub(super) fn new(request: StreamRequest, pace: Pace) -> Self {
+        let (id, model) = (json!(format!("chatcmpl-{}", request.nonce)), json!(request.model));
+        let head = format!(
+            r#"{{"id":{id},"object":"chat.completion.chunk","created":{CREATED},"model":{model},"choices":["#
+        );
         Self {
             request,
             pace,
+            head,
             index: 1,
             rest: VecDeque::new(),
         }
@@ -84,12 +95,18 @@ impl Script {
             return self.failure(index - BEFORE_FAILURE.min(texts));
         }
         let (data, pause) = match index.checked_sub(texts) {
-            None | Some(0) => (self.text_event(index).to_string(), self.pace.gap),
+            None | Some(0) => (self.text_event(index), self.pace.gap),
             Some(1) => (
-                self.chunk(&json!({}), &json!("stop")).to_string(),
+                format!(
+                    r#"{}{{"index":0,"delta":{{}},"finish_reason":"stop"}}]}}"#,
+                    self.head
+                ),
                 Duration::ZERO,
             ),
-            Some(2) => (self.usage().to_string(), Duration::ZERO),
+            Some(2) => (
+                format!(r#"{}],"usage":{}}}"#, self.head, usage(&self.request)),
+                Duration::ZERO,
+            ),
             Some(3) => ("[DONE]".to_owned(), Duration::ZERO),
             Some(_) => return Err(End::Complete),
         };
@@ -126,7 +143,7 @@ impl Script {
         }
     }
 
-    fn text_event(&self, index: u64) -> Value {
+    fn text_event(&self, index: u64) -> String {
         let is_odd = self.request.model == "odd";
         let mut content = word(index);
         if is_odd {
@@ -135,34 +152,13 @@ impl Script {
         if is_odd && index == 2 {
             content.push_str(&self.request.system);
         }
-        let delta = if index == 1 {
-            json!({ "role": "assistant", "content": content })
-        } else {
-            json!({ "content": content })
-        };
-        let mut event = self.chunk(&delta, &Value::Null);
-        if is_odd {
-            event["service_tier"] = json!("default");
-            event["x_unknown"] = json!({ "list": [1, null, true], "number": 1.5e-7 });
-        }
-        event
-    }
-
-    fn chunk(&self, delta: &Value, finish_reason: &Value) -> Value {
-        json!({
-            "id": format!("chatcmpl-{}", self.request.nonce),
-            "object": "chat.completion.chunk",
-            "created": CREATED,
-            "model": self.request.model,
-            "choices": [{ "index": 0, "delta": delta, "finish_reason": finish_reason }],
-        })
-    }
-
-    fn usage(&self) -> Value {
-        let mut last = self.chunk(&Value::Null, &Value::Null);
-        last["choices"] = json!([]);
-        last["usage"] = usage(&self.request);
-        last
+        let role = if index == 1 { r#""role":"assistant","# } else { "" };
+        let unknown = if is_odd { UNKNOWN_MEMBERS } else { "" };
+        let head = &self.head;
+        let content = json!(content);
+        format!(
+            r#"{head}{{"index":0,"delta":{{{role}"content":{content}}},"finish_reason":null}}]{unknown}}}"#
+        )
     }
 
     /// An event of `odd`, in forms that the specification of event streams allows and few servers use.

@@ -1,18 +1,22 @@
 //! What a model has received and sent, for `GET /seen`.
 //!
-//! `GET /seen?nonce=NONCE` describes the requests with this last user message, of the newest ones.
+//! `GET /seen` describes all requests, and gives a nonce that none of them has. `GET /seen?nonce=NONCE` describes those of the newest
+//! requests whose last user message this is.
 
 use bytes::Bytes;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Nonces that are remembered.
 const REMEMBERED: usize = 4096;
 /// An event that is sent later than this is late.
 const LATE: Duration = Duration::from_micros(50);
+
+/// The longest delay that is told apart from longer ones, ns.
+const LONGEST_NS: u64 = 60_000_000_000;
 
 #[derive(Default)]
 pub(super) struct Seen(Mutex<Counts>);
@@ -31,6 +35,8 @@ struct Counts {
     order: VecDeque<String>,
     events: u64,
     late: u64,
+    /// How often the counts were described: each time with a nonce that no request has had.
+    described: u64,
     /// How late events were sent, in nanoseconds.
     lateness: Histogram<u64>,
 }
@@ -40,6 +46,9 @@ struct Requests {
     requests: u64,
     wrong_keys: u64,
     open: u64,
+    /// Streams that were sent to their end.
+    completed: u64,
+    /// Streams whose client left.
     cancels: u64,
 }
 
@@ -51,7 +60,9 @@ impl Default for Counts {
             order: VecDeque::new(),
             events: 0,
             late: 0,
-            lateness: Histogram::new(2).expect("invariant: two digits are possible"),
+            described: 0,
+            lateness: Histogram::new_with_bounds(1, LONGEST_NS, 2)
+                .expect("invariant: the limits are in order"),
         }
     }
 }
@@ -92,6 +103,7 @@ impl Seen {
     pub(super) fn closed(&self, nonce: &str, is_cancelled: bool) {
         self.lock().count(nonce, &|requests| {
             requests.open = requests.open.saturating_sub(1);
+            requests.completed += u64::from(!is_cancelled);
             requests.cancels += u64::from(is_cancelled);
         });
     }
@@ -106,7 +118,7 @@ impl Seen {
 
     /// The counts of all requests, or of those with the nonce of the query.
     pub(super) fn describe(&self, query: &str) -> Value {
-        let counts = self.lock();
+        let mut counts = self.lock();
         let nonce = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "nonce");
         if let Some((_, nonce)) = nonce {
             let none = (Requests::default(), Vec::new());
@@ -119,6 +131,10 @@ impl Seen {
             return described;
         }
         let mut described = described(&counts.all);
+        counts.described += 1;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_nanos());
+        described["nonce"] = json!(format!("{now:x}-{}", counts.described));
         described["events"] = json!(counts.events);
         described["late_events"] = json!(counts.late);
         let late = &counts.lateness;
@@ -142,6 +158,7 @@ fn described(requests: &Requests) -> Value {
         "requests": requests.requests,
         "wrong_keys": requests.wrong_keys,
         "open": requests.open,
+        "completed": requests.completed,
         "cancels": requests.cancels,
     })
 }

@@ -40,6 +40,8 @@ pub struct Case {
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
     pub leave: Option<ClientDisconnect>,
+    /// The trait that the case tries; `None`: the service must pass the case.
+    pub trait_name: Option<String>,
 }
 
 /// How the requests of a case are delivered to the service.
@@ -83,12 +85,23 @@ pub struct Exchange {
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, at most for this time.
     pub until: Option<Duration>,
+    /// The backing service that receives the request; `None`: the service.
+    pub backing_service: Option<String>,
+    /// Whether the connection may end before the reply is complete.
+    pub may_break_off: bool,
 }
 
 impl Case {
     /// Whether none of its requests changes data.
     pub fn is_safe(&self) -> bool {
         self.exchanges.iter().all(|exchange| exchange.is_safe)
+    }
+
+    /// The backing services that receive requests of this case.
+    pub fn backing_services(&self) -> impl Iterator<Item = &str> {
+        self.exchanges
+            .iter()
+            .filter_map(|exchange| exchange.backing_service.as_deref())
     }
 }
 
@@ -159,6 +172,9 @@ impl Contract {
         let mut captured = BTreeSet::new();
         let mut calls = Vec::new();
         for (call, own) in self.calls(case)? {
+            if let Some(name) = &call.written.backing_service {
+                self.verify_backing_service(name)?;
+            }
             let own = own.map(|own| own.with.clone()).unwrap_or_default();
             call.verify(&own, &captured, protocols)?;
             captured.extend(call.captured_names().map(str::to_owned));
@@ -264,7 +280,9 @@ impl Contract {
             Deliver::SingleBytes => Delivery::SingleBytes,
             Deliver::Pipelined => Delivery::Packets(usize::MAX),
             Deliver::Chunked => Delivery::Chunked(CHUNK),
-            Deliver::ManyConnections => Delivery::ManyConnections(CONNECTIONS),
+            Deliver::ManyConnections => {
+                Delivery::ManyConnections(written.connections.map_or(CONNECTIONS, |number| number as usize))
+            }
         };
         if !speaks || !delivery.fits(protocol) {
             return Ok(None);
@@ -320,6 +338,7 @@ impl Contract {
             thorough: written.slow,
             restart,
             leave,
+            trait_name: written.trait_name.clone(),
         }))
     }
 
@@ -440,6 +459,12 @@ impl Call<'_> {
             expect,
             within: within.map(|time| time.0),
             until: self.written.retry_for.map(|time| time.0),
+            backing_service: self
+                .written
+                .backing_service
+                .as_ref()
+                .map(|name| name.get_ref().clone()),
+            may_break_off: self.expect().get_ref().may_break_off,
         })
     }
 }

@@ -84,6 +84,8 @@ impl Contract {
             script: Vec::new(),
             within: None,
             until: None,
+            backing_service: None,
+            may_break_off: false,
         };
         Ok(SingleCall { exchange, expected })
     }

@@ -166,6 +166,9 @@ pub(crate) struct CallToml {
     /// Repeat the request until the expectation holds, at most for this time.
     #[schemars(extend("x-aliases" = ["until"]))]
     pub(crate) retry_for: Option<DurationText>,
+    /// The request is sent to this backing service instead of the service; in a case with `disconnect`, after the clients have left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) backing_service: Option<Spanned<String>>,
 }
 
 impl From<&OperationToml> for CallToml {
@@ -188,6 +191,7 @@ impl From<&OperationToml> for CallToml {
             capture: Some(operation.capture.clone()),
             script: None,
             retry_for: None,
+            backing_service: None,
         }
     }
 }

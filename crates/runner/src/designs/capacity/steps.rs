@@ -158,6 +158,7 @@ impl<'a> CapacitySteps<'a> {
             length: Duration::from_nanos(length_ns),
             purpose,
             window: None,
+            path: None,
         }
     }
 

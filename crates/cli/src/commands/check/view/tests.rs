@@ -10,6 +10,7 @@ fn case(name: &str, exchanges: usize) -> CaseReport {
         exchanges,
         failed: 0,
         failures: Vec::new(),
+        trait_name: None,
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) fn only_one(
             is_safe: true,
             within: None,
             until: None,
+            backing_service: None,
+            may_break_off: false,
         },
         expected: false,
     };

@@ -107,6 +107,7 @@ impl Contract {
                     thorough: false,
                     restart: None,
                     leave: None,
+                    trait_name: None,
                 });
             }
         }
