@@ -3,7 +3,7 @@
 
 - direct: via the "gateway", which is a second model, and directly: 0 within 10 µs.
 - planted: the second model sends its first event 200 µs or 1 ms later: found within 10 % or 20 µs.
-- cpu: a relay that burns 100 µs of CPU time per event more than another one: found within 5 %, also beside four busy neighbours.
+- cpu: a relay that burns 100 µs of CPU time per event more than another one: found within 5 %, also next to four busy neighbours.
 
 Each answer is an interval over rounds, and must agree in 95 % of the runs. `--runs 20` takes about two hours.
 """

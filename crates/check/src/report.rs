@@ -1,7 +1,6 @@
 //! The results of a check.
 
-use super::tally::Tally;
-use prony_config::contract::{Case, Contract};
+use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
 use std::collections::BTreeMap;
@@ -147,17 +146,6 @@ impl CheckReport {
 }
 
 impl CaseReport {
-    pub(super) fn of(case: &Case, tally: Tally) -> Self {
-        Self {
-            name: case.name.clone(),
-            operations: case.operations.clone(),
-            exchanges: tally.sent,
-            failed: tally.failed,
-            failures: tally.failures,
-            trait_name: case.trait_name.clone(),
-        }
-    }
-
     /// Whether every request got the expected reply, or the case only tries a trait.
     pub const fn passed(&self) -> bool {
         self.failed == 0 || self.trait_name.is_some()

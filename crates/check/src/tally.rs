@@ -1,7 +1,7 @@
 //! The results of the exchanges of a case, and traits of its replies that are worth a warning.
 
-use super::report::Failure;
-use prony_config::contract::Exchange;
+use super::report::{CaseReport, Failure};
+use prony_config::contract::{Case, Exchange};
 use prony_load::Protocol;
 use prony_protocols::client::Reply;
 use prony_protocols::protocol::Version;
@@ -29,6 +29,18 @@ impl Tally {
         self.failures.extend(other.failures);
         self.failures.truncate(REPORTED_FAILURES);
         self.traits.merge(&other.traits);
+    }
+
+    /// The report of the case whose exchanges these are.
+    pub(super) fn report(self, case: &Case) -> CaseReport {
+        CaseReport {
+            name: case.name.clone(),
+            operations: case.operations.clone(),
+            exchanges: self.sent,
+            failed: self.failed,
+            failures: self.failures,
+            trait_name: case.trait_name.clone(),
+        }
     }
 
     /// A server may limit the number of headers, if it reports that with the status made for it (RFC 6585, section 5).

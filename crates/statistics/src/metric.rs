@@ -136,7 +136,7 @@ metrics! {
     FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50" Figures::TIMES;
     /// 99th percentile of the time to the first message, ns.
     FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99" TAIL;
-    /// What the service adds to the median time to the first event of a stream, as the difference to the direct path, ns.
+    /// What the service adds to the median time to the first event of a stream: the difference to the direct path, ns.
     OverheadFirstNsP50 overhead_first_ns_p50 "ns" Lower "added to the first event, p50" Figures::TIMES;
     /// What it adds to the 99th percentile of the time to the first event, ns.
     OverheadFirstNsP99 overhead_first_ns_p99 "ns" Lower "added to the first event, p99" TAIL;

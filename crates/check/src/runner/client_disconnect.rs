@@ -51,7 +51,7 @@ pub(crate) fn run_disconnect_case(
         let (new_clients, _) = disconnect_case.connect_and_disconnect(&mut |_| None);
         tally.merge(new_clients);
     }
-    (CaseReport::of(case, tally), busy.is_some())
+    (tally.report(case), busy.is_some())
 }
 
 struct DisconnectCase<'a> {

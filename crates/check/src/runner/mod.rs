@@ -52,7 +52,7 @@ pub(super) fn run(request: &CheckRequest<'_>, cases: Vec<Case>) -> (Vec<CaseRepo
             tally.forgive_refused_headers();
         }
         traits.merge(&tally.traits);
-        done.push(CaseReport::of(&case, tally));
+        done.push(tally.report(&case));
     }
     (done, traits.warnings())
 }

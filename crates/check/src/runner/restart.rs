@@ -51,7 +51,7 @@ pub(crate) fn run_restart_case<E>(
         is_starting: AtomicBool::new(false),
     };
     let tally = restart_case.run(backing)?;
-    Ok(CaseReport::of(case, tally))
+    Ok(tally.report(case))
 }
 
 struct RestartCase<'a> {

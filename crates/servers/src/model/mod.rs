@@ -18,14 +18,14 @@
 
 mod pacer;
 mod reply;
+mod request_log;
 mod script;
-mod seen;
 mod stream;
 
 use crate::listener::{bind, block_on, until_terminated};
 use pacer::Pacer;
 use reply::ModelReply;
-use seen::Seen;
+use request_log::RequestLog;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,10 +48,10 @@ pub struct ModelSettings {
 }
 
 /// What all connections of a model share.
-pub(crate) struct Shared {
+pub(crate) struct ModelState {
     settings: ModelSettings,
     pacer: Pacer,
-    seen: Seen,
+    log: RequestLog,
 }
 
 /// Serves with one thread, whose clock is that of all streams, until SIGTERM arrives. Calls `ready` with the address it listens on;
@@ -66,10 +66,10 @@ pub(crate) async fn serve(
     ready: &dyn Fn(SocketAddr),
 ) -> std::io::Result<()> {
     let listener = bind(address)?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ModelState {
         settings,
         pacer: Pacer::new()?,
-        seen: Seen::default(),
+        log: RequestLog::default(),
     });
     ready(listener.local_addr()?);
     let mut connections = tokio::task::JoinSet::new();
@@ -88,7 +88,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, shared: Arc<ModelState>) {
     let service = hyper::service::service_fn(move |request| {
         let shared = Arc::clone(&shared);
         async move { Ok::<_, std::convert::Infallible>(ModelReply::to(request, &shared).await) }

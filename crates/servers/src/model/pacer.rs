@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 
 pub(crate) struct Pacer {
     timer: AsyncFd<Timer>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WakeQueue>,
 }
 
 /// The kernel's timer, in the form that the runtime waits for.
@@ -30,39 +30,39 @@ impl AsRawFd for Timer {
 
 /// The tasks that wait, by the moment when they are due.
 #[derive(Default)]
-struct Waiting {
-    moments: BinaryHeap<Reverse<Moment>>,
+struct WakeQueue {
+    moments: BinaryHeap<Reverse<WakeRequest>>,
     /// Tells equal moments apart.
     next: u64,
 }
 
-struct Moment {
+struct WakeRequest {
     due: Instant,
     number: u64,
     waker: Waker,
 }
 
-impl Moment {
+impl WakeRequest {
     const fn key(&self) -> (Instant, u64) {
         (self.due, self.number)
     }
 }
 
-impl PartialEq for Moment {
+impl PartialEq for WakeRequest {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Moment {}
+impl Eq for WakeRequest {}
 
-impl PartialOrd for Moment {
+impl PartialOrd for WakeRequest {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Moment {
+impl Ord for WakeRequest {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
@@ -87,7 +87,7 @@ impl Pacer {
             .moments
             .peek()
             .is_none_or(|Reverse(earliest)| due < earliest.due);
-        waiting.moments.push(Reverse(Moment { due, number, waker }));
+        waiting.moments.push(Reverse(WakeRequest { due, number, waker }));
         if is_earliest {
             self.set(due);
         }
@@ -130,7 +130,7 @@ impl Pacer {
             .expect("invariant: a timer takes every positive length");
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, WakeQueue> {
         self.waiting
             .lock()
             .expect("invariant: nothing panics while tasks are added or woken")

@@ -1,9 +1,9 @@
 //! The reply to a request.
 
+use super::request_log::LoggedRequest;
 use super::script::{CREATED, Pace, Script, StreamRequest, usage, word};
-use super::seen::Received;
 use super::stream::{EventStream, ModelBody};
-use super::{ModelSettings, Shared};
+use super::{ModelSettings, ModelState};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, Response, StatusCode};
@@ -28,7 +28,7 @@ const HELD_GAP: Duration = Duration::from_secs(1);
 pub(super) struct ModelReply;
 
 impl ModelReply {
-    pub(super) async fn to(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<ModelBody> {
+    pub(super) async fn to(request: Request<Incoming>, shared: &Arc<ModelState>) -> Response<ModelBody> {
         let (head, body) = request.into_parts();
         // A truncated body counts as empty.
         let body = body
@@ -40,7 +40,7 @@ impl ModelReply {
         if head.uri.path() == "/seen" {
             return document(
                 StatusCode::OK,
-                &shared.seen.describe(head.uri.query().unwrap_or_default()),
+                &shared.log.describe(head.uri.query().unwrap_or_default()),
             );
         }
         let has_key = has_key(&head.headers, &shared.settings);
@@ -71,7 +71,7 @@ fn models() -> Value {
 
 async fn complete(
     body: &Bytes,
-    shared: &Arc<Shared>,
+    shared: &Arc<ModelState>,
     (has_key, received): (bool, Instant),
 ) -> Response<ModelBody> {
     let Some((request, is_stream)) = read(body) else {
@@ -81,7 +81,9 @@ async fn complete(
             "the body is not a chat completion with messages",
         );
     };
-    shared.seen.received(&request.nonce, Received { body, has_key });
+    shared
+        .log
+        .received(&request.nonce, LoggedRequest { body, has_key });
     if !has_key {
         return error(
             StatusCode::UNAUTHORIZED,

@@ -1,6 +1,6 @@
 //! A body that is sent in pieces, each at its time and in one write.
 
-use super::Shared;
+use super::ModelState;
 use super::script::{End, Script};
 use crate::listener::ConnectionClosed;
 use bytes::Bytes;
@@ -19,7 +19,7 @@ pub(crate) enum ModelBody {
 
 /// Events, each due at its moment.
 pub(crate) struct EventStream {
-    shared: Arc<Shared>,
+    shared: Arc<ModelState>,
     script: Script,
     /// The last user message, which names the stream.
     nonce: String,
@@ -32,8 +32,13 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
-    pub(super) fn new(shared: &Arc<Shared>, script: Script, nonce: String, received: Instant) -> Box<Self> {
-        shared.seen.opened(&nonce);
+    pub(super) fn new(
+        shared: &Arc<ModelState>,
+        script: Script,
+        nonce: String,
+        received: Instant,
+    ) -> Box<Self> {
+        shared.log.opened(&nonce);
         Box::new(Self {
             shared: Arc::clone(shared),
             due: received + script.first(),
@@ -62,7 +67,7 @@ impl EventStream {
             Ok(piece) => {
                 self.is_unsent = true;
                 if piece.is_event {
-                    self.shared.seen.sent(now - self.due);
+                    self.shared.log.sent(now - self.due);
                 }
                 self.due += piece.pause;
                 Poll::Ready(Some(Ok(Frame::data(piece.bytes))))
@@ -81,7 +86,7 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        self.shared.seen.closed(&self.nonce, !self.is_over);
+        self.shared.log.closed(&self.nonce, !self.is_over);
     }
 }
 

@@ -15,14 +15,14 @@ const REMEMBERED: usize = 4096;
 /// An event that is sent later than this is late.
 const LATE: Duration = Duration::from_micros(50);
 
-/// The longest delay that is told apart from longer ones, ns.
+/// The longest delay that is counted as it is, ns.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 #[derive(Default)]
-pub(super) struct Seen(Mutex<Counts>);
+pub(super) struct RequestLog(Mutex<Counts>);
 
 /// A request as it was received.
-pub(super) struct Received<'a> {
+pub(super) struct LoggedRequest<'a> {
     pub(super) body: &'a Bytes,
     /// Whether it has the key of the model.
     pub(super) has_key: bool,
@@ -77,8 +77,8 @@ impl Counts {
     }
 }
 
-impl Seen {
-    pub(super) fn received(&self, nonce: &str, received: Received<'_>) {
+impl RequestLog {
+    pub(super) fn received(&self, nonce: &str, received: LoggedRequest<'_>) {
         let mut counts = self.lock();
         if !counts.by_nonce.contains_key(nonce) {
             if counts.order.len() == REMEMBERED {
