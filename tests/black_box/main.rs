@@ -27,6 +27,7 @@ mod external_services;
 mod failures;
 mod file_formats;
 mod foreign_files;
+mod gateway;
 #[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;

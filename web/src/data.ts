@@ -71,6 +71,14 @@ export const METRICS = [
   "messages_per_s",
   "first_message_ns_p50",
   "first_message_ns_p99",
+  "overhead_first_ns_p50",
+  "overhead_first_ns_p99",
+  "overhead_gap_ns_p50",
+  "overhead_gap_ns_p99",
+  "overhead_last_ns_p50",
+  "overhead_last_ns_p99",
+  "cpu_ns_per_event",
+  "memory_bytes_per_stream",
 ] as const;
 
 export type Metric = (typeof METRICS)[number];

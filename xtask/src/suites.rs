@@ -59,6 +59,8 @@ const STUDIES: &[Study] = &[
     in_parallel("mcp-session-memory", &["go-mcp/session"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     in_parallel("secure", &["go-nethttp", "node-http"]),
+    in_parallel("gateway", &["go-gateway", "nginx-gateway"]),
+    in_parallel("gateway-memory", &["go-gateway"]),
     alone(
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],

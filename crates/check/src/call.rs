@@ -2,11 +2,12 @@
 
 use super::SLOW_TIMEOUT;
 use super::case_client::CaseClient;
+use super::clients::Clients;
 use super::judge::{has_messages, judge, missing_reply};
 use super::report::Failure;
 use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{CapturedValues, Protocol, Target};
-use prony_protocols::client::{Client, Reply};
+use prony_protocols::client::Reply;
 use std::time::{Duration, Instant};
 
 /// A reply, and whether it meets the contract.
@@ -31,8 +32,8 @@ pub struct CallReply {
 /// Sends one request on a new connection. The error says why there is no reply.
 pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<CallReply, String> {
     let started = Instant::now();
-    let client = Client::new(target, protocol);
-    let client = CaseClient::with_timeout(&client, SLOW_TIMEOUT);
+    let clients = Clients::service(target, protocol);
+    let client = CaseClient::with_timeout(&clients, SLOW_TIMEOUT);
     let exchange = &single.exchange;
     let reply = client.reply_on_new_connection(exchange);
     let reply = reply.map_err(|error| missing_reply(&error, SLOW_TIMEOUT).got)?;

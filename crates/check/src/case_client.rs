@@ -1,12 +1,13 @@
 //! Sends the requests of a case with the delivery that the case specifies, and judges the replies.
 
+use super::clients::Clients;
 use super::judge::{FailedExchange, check_message_count, failure, judge, missing_reply, reply_at_deadline};
 use super::report::Failure;
 use super::tally::{ReplyTraits, Tally};
 use super::{SLOW_TIMEOUT, TIMEOUT, websocket};
 use prony_config::contract::{Case, Delivery, Exchange, FileChange};
 use prony_load::{Body, CapturedValues, Protocol};
-use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Reply};
+use prony_protocols::client::{self, BodyFraming, ClientError, Connection, Reply};
 use prony_protocols::protocol::Token;
 use prony_protocols::request_values::Parameters;
 use std::thread;
@@ -18,7 +19,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// Sends the exchanges of one case.
 #[derive(Clone, Copy)]
 pub(super) struct CaseClient<'a> {
-    client: &'a Result<Client, ClientError>,
+    clients: &'a Clients,
     /// Timeout of a request, without the time for its body.
     timeout: Duration,
 }
@@ -39,20 +40,16 @@ struct CaseState {
 }
 
 impl<'a> CaseClient<'a> {
-    pub(super) const fn for_case(client: &'a Result<Client, ClientError>, case: &Case) -> Self {
-        Self::with_timeout(client, if case.thorough { SLOW_TIMEOUT } else { TIMEOUT })
+    pub(super) const fn for_case(clients: &'a Clients, case: &Case) -> Self {
+        Self::with_timeout(clients, if case.thorough { SLOW_TIMEOUT } else { TIMEOUT })
     }
 
-    pub(super) const fn with_timeout(client: &'a Result<Client, ClientError>, timeout: Duration) -> Self {
-        Self { client, timeout }
-    }
-
-    fn client(&self) -> Result<&'a Client, ClientError> {
-        self.client.as_ref().map_err(Clone::clone)
+    pub(super) const fn with_timeout(clients: &'a Clients, timeout: Duration) -> Self {
+        Self { clients, timeout }
     }
 
     fn protocol(&self) -> Option<Protocol> {
-        self.client.as_ref().ok().map(Client::protocol)
+        self.clients.protocol()
     }
 
     /// Sends a request on a new connection.
@@ -133,7 +130,12 @@ impl<'a> CaseClient<'a> {
         timed_out
     }
 
-    /// Repeats an exchange that has a time limit for that, until it passes.
+    /// Sends requests to backing services, one after the other.
+    pub(super) fn ask_backing_services<'e>(&self, exchanges: impl Iterator<Item = &'e Exchange>) -> Tally {
+        self.run_in_order(&mut { exchanges }, Delivery::InTurn)
+    }
+
+    /// Repeats an exchange that has a time limit for that, until it passes. What a backing service replies is no trait of the service.
     fn run_until_valid(
         &self,
         connection: &mut Option<Connection>,
@@ -142,6 +144,11 @@ impl<'a> CaseClient<'a> {
         traits: &mut ReplyTraits,
     ) -> Result<(), FailedExchange> {
         let started = Instant::now();
+        let (mut own_connection, mut own_traits) = (None, ReplyTraits::default());
+        let (connection, traits) = match &exchange.backing_service {
+            None => (connection, traits),
+            Some(_) => (&mut own_connection, &mut own_traits),
+        };
         loop {
             let result = self.run_exchange(connection, exchange, (delivery, &mut *captured), traits);
             match exchange.until {
@@ -171,6 +178,13 @@ impl<'a> CaseClient<'a> {
             traits.closed += 1;
             result = self.request(connection, exchange, options);
         }
+        if exchange.may_break_off
+            && result
+                .as_ref()
+                .is_err_and(|error| *error != ClientError::TimedOut)
+        {
+            return Ok(());
+        }
         let reply =
             result.map_err(|error| FailedExchange::missing_reply(&error, self.timeout_for(exchange)))?;
         if let Some(protocol) = self.protocol() {
@@ -188,7 +202,8 @@ impl<'a> CaseClient<'a> {
     fn run_script(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), FailedExchange> {
         let timeout = self.timeout + websocket::time_for_messages(&exchange.script);
         let missing_reply = |error: &ClientError| FailedExchange::missing_reply(error, timeout);
-        let client = self.client().map_err(|error| missing_reply(&error))?;
+        let client = self.clients.of_exchange(exchange);
+        let client = client.map_err(|error| missing_reply(&error))?;
         websocket::run_script(client, exchange, (write_mode(delivery), timeout))
     }
 
@@ -226,7 +241,7 @@ impl<'a> CaseClient<'a> {
         options: ExchangeOptions<'_>,
         deadline: Instant,
     ) -> Result<Reply, ClientError> {
-        let connection = self.connect_if_needed(connection, deadline)?;
+        let connection = self.connect_if_needed(connection, exchange, deadline)?;
         let token = self.start_request(connection, exchange, options)?;
         connection.send(write_mode(options.delivery), deadline)?;
         let reply = connection.reply(token, deadline)?;
@@ -237,11 +252,12 @@ impl<'a> CaseClient<'a> {
     fn connect_if_needed<'c>(
         &self,
         connection: &'c mut Option<Connection>,
+        exchange: &Exchange,
         deadline: Instant,
     ) -> Result<&'c mut Connection, ClientError> {
         match connection {
             Some(connection) => Ok(connection),
-            None => Ok(connection.insert(self.client()?.connect(deadline)?)),
+            None => Ok(connection.insert(self.clients.of_exchange(exchange)?.connect(deadline)?)),
         }
     }
 
@@ -255,7 +271,8 @@ impl<'a> CaseClient<'a> {
             Delivery::Chunked(size) => BodyFraming::Chunked(size),
             _ => BodyFraming::Length,
         };
-        let request = self.client()?.prepare(&exchange.request, framing)?;
+        let client = self.clients.of_exchange(exchange)?;
+        let request = client.prepare(&exchange.request, framing)?;
         let parameters = Parameters::new(&[], 0);
         let values = parameters.values(0).with_captured(Some(options.captured));
         Ok(connection.start(&request, values))
@@ -287,7 +304,9 @@ impl<'a> CaseClient<'a> {
             delivery: Delivery::InTurn,
             captured: &CapturedValues::default(),
         };
-        let connection = self.connect_if_needed(reusable, deadline).map_err(first)?;
+        let connection = self
+            .connect_if_needed(reusable, &packet[0], deadline)
+            .map_err(first)?;
         let tokens = packet
             .iter()
             .map(|exchange| self.start_request(connection, exchange, options));

@@ -6,6 +6,7 @@
 
 mod call;
 mod case_client;
+mod clients;
 mod judge;
 mod report;
 mod runner;
@@ -14,6 +15,7 @@ mod tls;
 mod websocket;
 
 pub use call::{CallReply, call};
+pub use clients::BackingTargets;
 pub use report::{CaseReport, CheckReport, CheckedOperation, Failure, protocol_word};
 pub use runner::BackingControl;
 use runner::CpuTimeFn;
@@ -40,6 +42,8 @@ pub struct CheckRequest<'a> {
     pub thorough: bool,
     /// Whether to run cases with requests that may change data. A server that prony did not start may hold data that somebody needs.
     pub allow_writes: bool,
+    /// The backing services that prony started; cases that ask others are skipped.
+    pub backing: &'a BackingTargets,
 }
 
 /// What a service must do on its TLS port.
@@ -104,10 +108,11 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
         let name = &case.name;
         let restart = case.restart.as_ref().map(|restart| &restart.backing_service);
         let change = case.file_change().map(|change| &change.backing_service);
-        if let Some(backing_service) = restart.or(change) {
-            report.warnings.push(note(format!(
-                "`{name}` skipped: prony did not start {backing_service}."
-            )));
+        let unknown = case
+            .backing_services()
+            .find(|name| !request.backing.contains_key(*name));
+        if let Some(missing) = restart.or(change).map(String::as_str).or(unknown) {
+            report.warnings.push(not_started(name, missing));
         } else {
             report.run_disconnect_case(request, case, &mut |_| None);
         }
@@ -142,6 +147,13 @@ pub fn check_beside<E>(
         report.took = started.elapsed();
     }
     Ok(report)
+}
+
+/// The note that a case was skipped.
+fn not_started(case: &str, backing_service: &str) -> Warning {
+    note(format!(
+        "`{case}` skipped: prony did not start {backing_service}."
+    ))
 }
 
 fn note(text: String) -> Warning {
@@ -205,8 +217,19 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
 pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
+    let is_known = |case: &Case| {
+        case.backing_services()
+            .all(|name| request.backing.contains_key(name))
+    };
+    let skipped: Vec<Warning> = cases
+        .iter()
+        .filter(|case| !is_known(case))
+        .map(|case| not_started(&case.name, case.backing_services().next().unwrap_or_default()))
+        .collect();
+    cases.retain(is_known);
     let (shown, cases): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| case.shows.is_some());
-    let (cases, warnings) = runner::run(request.target, request.protocol, cases);
+    let (cases, mut warnings) = runner::run(request, cases);
+    warnings.extend(skipped);
     CheckReport {
         traits: traits(request, shown),
         contract: request.contract.name.clone(),
@@ -223,7 +246,7 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
 /// Tries the cases that show traits. What is unusual about their replies is no remark about the service.
 fn traits(request: &CheckRequest<'_>, cases: Vec<Case>) -> BTreeMap<String, bool> {
     let names: Vec<String> = cases.iter().filter_map(|case| case.shows.clone()).collect();
-    let (reports, _) = runner::run(request.target, request.protocol, cases);
+    let (reports, _) = runner::run(request, cases);
     let mut traits = BTreeMap::new();
     for (name, report) in names.into_iter().zip(reports) {
         *traits.entry(name).or_insert(true) &= report.passed();

@@ -9,6 +9,7 @@ mod events;
 mod files;
 #[path = "../../cli/tests/common/tls.rs"]
 mod front;
+mod gateway;
 mod grpc;
 mod hello;
 mod listening;

@@ -1,7 +1,7 @@
 //! Mutants are servers with one fault each. This module builds and checks them, and compares the failures with those expected.
 
 use crate::toy::{self, Call, FaultMode, ScriptedReply};
-use prony_check::{CheckReport, CheckRequest, check, recheck};
+use prony_check::{BackingTargets, CheckReport, CheckRequest, check, recheck};
 use prony_config::contract::Contract;
 use prony_load::{Protocol, Target};
 use std::fmt::Write as _;
@@ -82,12 +82,16 @@ pub(crate) fn check_and_recheck_at(
     vec![check(&request), recheck(&request)]
 }
 
+/// No backing services.
+static NO_BACKING: BackingTargets = BackingTargets::new();
+
 pub(crate) const fn request<'a>(
     contract: &'a Contract,
     target: &'a Target,
     protocol: Protocol,
 ) -> CheckRequest<'a> {
     CheckRequest {
+        backing: &NO_BACKING,
         contract,
         target,
         protocol,

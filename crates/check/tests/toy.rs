@@ -39,6 +39,18 @@ pub(crate) struct ScriptedReply {
     pub(crate) raw: Option<Vec<u8>>,
     /// The connection ends afterwards, without `Connection: close`.
     pub(crate) hang_up: bool,
+    /// Writes the reply itself, while it is made.
+    pub(crate) live: Option<LiveReply>,
+}
+
+/// Writes a reply while it is made. `None`: the connection ends.
+#[derive(Clone)]
+pub(crate) struct LiveReply(pub(crate) Arc<dyn Fn(&mut TcpStream) -> Option<()> + Send + Sync>);
+
+impl std::fmt::Debug for LiveReply {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("LiveReply")
+    }
 }
 
 impl ScriptedReply {
@@ -237,6 +249,9 @@ impl Connection {
     }
 
     fn write(&mut self, call: &Call, answer: &ScriptedReply) -> Option<()> {
+        if let Some(LiveReply(write)) = &answer.live {
+            return write(&mut self.stream);
+        }
         if !answer.stream.is_empty() {
             return self.write_stream(answer);
         }

@@ -113,6 +113,8 @@ pub(crate) enum Command {
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
     Man(commands::generated::ManArgs),
+    #[command(hide = true)]
+    Model(commands::servers::ModelArgs),
     New(commands::new::Args),
     Report(commands::report::Args),
     Schema(commands::schema::Args),
@@ -150,6 +152,7 @@ impl Command {
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
             Self::Man(args) => commands::generated::man(&args, command()),
+            Self::Model(args) => commands::servers::model(&args),
             Self::New(args) => commands::new::run(&args),
             Self::Report(args) => commands::report::run(&args),
             Self::Schema(args) => commands::schema::run(&args),

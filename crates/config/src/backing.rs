@@ -56,6 +56,10 @@ pub struct BackingDefinition {
     /// Query for the activity of the service's connections: a row for each activity, with the number of connections; `None`:
     /// unknown.
     pub watch: Option<String>,
+    /// Headers of requests that go to it directly in a paired design; `None`: it has no direct path.
+    pub direct_headers: Option<BTreeMap<String, String>>,
+    /// A path that counts its events, and how many of them it sent late; `None`: unknown.
+    pub lateness: Option<String>,
     pub limits: Limits,
     /// Patterns in its log that mean that it failed: then the trial shows nothing about the service.
     pub fatal_log: Vec<Regex>,
@@ -150,6 +154,12 @@ pub(crate) struct BackingToml {
     local_query_url: Option<String>,
     /// A query for the activity of the service's connections: a row for each activity, with the number of connections.
     watch: Option<Spanned<String>>,
+    /// In a paired design requests also go to it directly, without the service: with these headers instead of the contract's, such as
+    /// `{ Authorization = "Bearer {password}" }`.
+    direct_headers: Option<BTreeMap<String, String>>,
+    /// A path whose JSON has `events`, the number of events that it sent, and `late_events`, how many of them later than it should. More
+    /// than 1 % in a measurement are a warning.
+    lateness: Option<String>,
     /// Limits of its resources.
     #[serde(default)]
     limits: LimitsToml,
@@ -244,6 +254,8 @@ pub(crate) fn of(source: &SourceFile, folder: &Path) -> Result<BackingDefinition
         query_url: written.query_url.map(Spanned::into_inner),
         local_query_url: written.local_query_url,
         watch: written.watch.map(Spanned::into_inner),
+        direct_headers: written.direct_headers,
+        lateness: written.lateness,
         limits,
         fatal_log,
         service_error_log,

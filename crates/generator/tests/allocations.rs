@@ -633,6 +633,9 @@ fn streams_of_known_messages(transport: TransportChoice) {
                 last: None,
                 gap_us: Some(Template::literal("0")),
                 flushed: false,
+                first: Vec::new(),
+                closing: Vec::new(),
+                separate: false,
             }),
             ..Events::default()
         }),

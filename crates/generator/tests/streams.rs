@@ -191,6 +191,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
             }),
             gap_us: Some(Template::literal(gap_us)),
             flushed: false,
+            first: Vec::new(),
+            closing: Vec::new(),
+            separate: false,
         }),
         ..Events::default()
     };

@@ -29,6 +29,18 @@ pub struct BackingUsage {
     /// Activity of the service's connections during the measurement; `None` if it was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<ConnectionSamples>,
+    /// The events that it sent during the measurement; `None` if it does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<SentEvents>,
+}
+
+/// The events that a backing service sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentEvents {
+    /// Their number.
+    pub sent: u64,
+    /// How many of them were sent later than they should.
+    pub late: u64,
 }
 
 impl BackingUsage {
@@ -45,6 +57,12 @@ impl BackingUsage {
                 watched: of()
                     .filter_map(|one| one.watched.clone())
                     .reduce(|all, window| all.and(&window)),
+                events: of()
+                    .filter_map(|one| one.events)
+                    .reduce(|all, window| SentEvents {
+                        sent: all.sent + window.sent,
+                        late: all.late + window.late,
+                    }),
                 ..one.clone()
             }
         });
@@ -156,6 +174,7 @@ mod tests {
                 ..Resources::default()
             }),
             watched,
+            events: None,
         };
         let mut seen = ConnectionSamples::default();
         seen.add(sample(&[("idle", 2)]));

@@ -20,6 +20,7 @@ mod event;
 mod fingerprint;
 mod interleaved;
 mod load_id;
+mod paired;
 mod recording;
 mod resources;
 mod run_name;
@@ -29,12 +30,13 @@ mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
-pub use backing_service::{BackingUsage, ConnectionSamples};
+pub use backing_service::{BackingUsage, ConnectionSamples, SentEvents};
 pub use environment::{CallerVariables, Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use load_id::load_id;
+pub use paired::{PairedBlock, PairedBlocks, PairedTimes};
 pub use recording::{
     Address, AgreedTls, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections,
     Coverage, DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError,

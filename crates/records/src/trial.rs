@@ -1,8 +1,8 @@
 //! The records that the store keeps: trials, runs and checks.
 
 use crate::{
-    BackingUsage, Environment, Fingerprint, InterleavedWindows, Recording, ResourceSample, Resources,
-    StartUp, Warning,
+    BackingUsage, Environment, Fingerprint, InterleavedWindows, PairedBlocks, Recording, ResourceSample,
+    Resources, StartUp, Warning,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -121,6 +121,9 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "turns")]
     pub interleaved: Option<InterleavedWindows>,
+    /// Blocks of load via the service and directly to its backing service, if the design is paired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedBlocks>,
     /// Resource samples of the warm-up, for the time series.
     #[serde(default)]
     pub warm_up_samples: Vec<ResourceSample>,
@@ -439,6 +442,9 @@ pub struct ServiceCheck {
     /// The operations of each case. A case that names none has none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<String, Vec<String>>,
+    /// The traits that were tried, and whether the service has each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub traits: BTreeMap<String, bool>,
     /// The cases that failed.
     #[serde(default)]
     pub failures: Vec<CaseFailure>,

@@ -11,6 +11,8 @@ const OWN: f64 = 0.3;
 const IDLE: f64 = 0.7;
 /// If at least this share of the connections in use waits in a backing service, requests wait mainly there.
 const WAITING: f64 = 0.5;
+/// A backing service that sends more than this share of its events late is a limit.
+const LATE_EVENTS: f64 = 0.01;
 /// Fewer observed waits may be chance.
 const FEWEST_WAITS: u64 = 10;
 
@@ -23,12 +25,31 @@ pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placemen
         generator,
         placement,
     )
+    .or_else(|| measured.backing_services.iter().find_map(late_events))
     .or_else(|| {
         let service = share(&measured.service, placement.service.cpus.len())?;
         let in_flight = in_flight(&measured.recording);
         let mut backing_services = measured.backing_services.iter();
         backing_services.find_map(|one| waiting_connections(one, service, in_flight))
     })
+}
+
+/// Whether a backing service sent many of its events late: then its delay is not that of the service.
+fn late_events(backing_service: &BackingUsage) -> Option<Warning> {
+    let events = backing_service.events.filter(|events| events.sent > 0)?;
+    let late = events.late as f64 / events.sent as f64;
+    if late <= LATE_EVENTS {
+        return None;
+    }
+    let title = &backing_service.title;
+    let text = format!(
+        "{title} was the limit: it sent {} of its events late.",
+        percent(late)
+    );
+    Some(
+        Warning::new(WarningKind::BackingServiceBound, text)
+            .advise("Give it a CPU of its own, or lower the rate."),
+    )
 }
 
 /// Mean number of requests in flight, by Little's law; `None` without replies.

@@ -50,6 +50,7 @@ impl Row {
             passed: false,
             cases: Vec::new(),
             operations: BTreeMap::new(),
+            traits: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
             traits: BTreeMap::new(),

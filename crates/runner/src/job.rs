@@ -1,12 +1,14 @@
 //! The job of a generator for one load of a trial.
 
 use crate::TrialPlacement;
-use crate::schedule::{LoadRun, WarmUp};
+use crate::schedule::{LoadPath, LoadRun, WarmUp};
 use crate::trial::Trial;
 use prony_config::{ConfigError, Service, WarmUpChoice, WorkerKind};
 use prony_load::{
-    Check, Job, Load, PhaseDurations, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
+    Check, Job, Load, PhaseDurations, Profile, Rate, Target, Template, TransportChoice,
+    WarmUp as GeneratorWarmUp,
 };
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Length of an interval, the unit in which steadiness is judged.
@@ -33,6 +35,29 @@ pub fn target_of(host: &str, port: u16) -> Target {
     }
 }
 
+/// The path past a service, to its backing service.
+#[derive(Debug, Clone)]
+pub(crate) struct DirectPath {
+    pub(crate) target: Target,
+    /// Headers that replace those of the contract, by name.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+impl DirectPath {
+    /// Sends the requests of a job on this path.
+    pub(crate) fn redirect(self, job: &mut Job) {
+        job.target = self.target;
+        for operation in &mut job.workload.operations {
+            for header in &mut operation.request.headers {
+                let own = (self.headers.iter()).find(|(name, _)| name.eq_ignore_ascii_case(&header.name));
+                if let Some((_, value)) = own {
+                    header.value = Template::literal(value.as_str());
+                }
+            }
+        }
+    }
+}
+
 /// The job for a load with this warm-up.
 pub(crate) fn job(
     trial: &Trial<'_>,
@@ -49,6 +74,12 @@ pub(crate) fn job(
         WarmUp::Light(_) => light(&group.load, trial.service, placement),
         WarmUp::Planned(_) if group.search.is_some() => closed(&group.load),
         _ => at_rate(&group.load, run.rate),
+    };
+    let load = match run.path {
+        Some(LoadPath::Via {
+            streams: Some(streams),
+        }) => Load::closed(streams, 1),
+        _ => load,
     };
     // So that all processes of a service take part.
     let is_renewed = matches!(warm_up, WarmUp::Light(_)) && load.members().is_none();

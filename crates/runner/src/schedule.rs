@@ -152,6 +152,20 @@ pub struct LoadRun {
     pub purpose: Purpose,
     /// Its position among the windows of an interleaved trial.
     pub window: Option<WindowPosition>,
+    /// Its path, if the design is paired.
+    pub path: Option<LoadPath>,
+}
+
+/// The path of a load in a paired design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadPath {
+    /// To the backing service, past the service.
+    Direct,
+    /// Via the service.
+    Via {
+        /// The number of connections, each with an open stream; `None`: the load of the plan.
+        streams: Option<u32>,
+    },
 }
 
 /// The purpose of a load.

@@ -91,6 +91,11 @@ pub(crate) fn add_contradictions(measurement: &mut Measurement) {
 }
 
 impl WindowUsage {
+    /// The resources of the service.
+    pub(crate) const fn service(&self) -> &Resources {
+        &self.service.resources
+    }
+
     /// CPU time of the service, ns.
     pub(crate) const fn service_cpu_ns(&self) -> Option<u64> {
         self.service.resources.cpu_ns

@@ -1,30 +1,32 @@
-//! The backend of the relay contract: replies with 204 after a delay and describes the request it received.
+//! Reference servers: the backend of the relay contract, and the [`model`] of the gateway contract.
 //!
-//! Delays of concurrent requests overlap, since each waits on a timer: this crate must never block a thread. Every reply carries
-//! the digest of its request ([`prony_config::contract::digest`]). Some paths reply differently for the cases of a check;
-//! `docs/CONTRACTS.md` lists them. Start at [`run`].
+//! The backend replies with 204 after a delay and describes the request it received. Delays of concurrent requests overlap, since each
+//! waits on a timer: this crate must never block a thread. Every reply carries the digest of its request
+//! ([`prony_config::contract::digest`]). Some paths reply differently for the cases of a check; `docs/CONTRACTS.md` lists them. Start
+//! at [`run`], and for the model at [`model::run`].
 
 pub mod files;
+mod listener;
+pub mod model;
 mod reply;
 
+use listener::{ConnectionClosed, bind, block_on, until_terminated};
+use model::ModelSettings;
 use reply::Reply;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Listen backlog.
-const WAITING: u32 = 4096;
 /// Maximum number of request headers: enough for a case with many headers plus those that a relay adds.
 const HEADERS: usize = 200;
 /// Time for the reply that announces an absence to be sent before connections close.
 const FAREWELL: Duration = Duration::from_millis(20);
 
-/// A backend within this process, for checks. It stops when dropped.
+/// A backend or a model within this process, for checks. It stops when dropped.
 #[derive(Debug)]
 pub struct Backend {
     address: SocketAddr,
@@ -35,6 +37,15 @@ pub struct Backend {
 impl Backend {
     /// Starts a backend on a free loopback port.
     pub fn start(delay: Duration) -> std::io::Result<Self> {
+        Self::serving(ServerKind::Backend(delay), 0)
+    }
+
+    /// Starts a language model on this loopback port; 0 picks a free one.
+    pub fn model(settings: ModelSettings, port: u16) -> std::io::Result<Self> {
+        Self::serving(ServerKind::Model(settings), port)
+    }
+
+    fn serving(kind: ServerKind, port: u16) -> std::io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let (ready, bound) = channel();
         let refused = ready.clone();
@@ -44,10 +55,9 @@ impl Backend {
                 let listens = |address| {
                     let _ = ready.send(Ok(address));
                 };
-                let work = serve((Ipv4Addr::LOCALHOST, 0).into(), delay, &listens);
                 let ended = block_on(1, async {
                     tokio::select! {
-                        ended = work => ended,
+                        ended = kind.serve((Ipv4Addr::LOCALHOST, port).into(), &listens) => ended,
                         _ = stopped => Ok(()),
                     }
                 });
@@ -80,6 +90,22 @@ impl Drop for Backend {
     }
 }
 
+/// What a server of this crate is.
+enum ServerKind {
+    /// A backend that replies after a delay.
+    Backend(Duration),
+    Model(ModelSettings),
+}
+
+impl ServerKind {
+    async fn serve(self, address: SocketAddr, ready: &dyn Fn(SocketAddr)) -> std::io::Result<()> {
+        match self {
+            Self::Backend(delay) => serve(address, delay, ready).await,
+            Self::Model(settings) => model::serve(address, settings, ready).await,
+        }
+    }
+}
+
 /// Serves with `workers` threads until SIGTERM arrives. Calls `ready` with the address it listens on; port 0 picks a free port.
 pub fn run(
     address: SocketAddr,
@@ -88,25 +114,7 @@ pub fn run(
     // Not generic: generic code is compiled in the calling crate, without the optimisation level of this one.
     ready: &dyn Fn(SocketAddr),
 ) -> std::io::Result<()> {
-    block_on(workers, async {
-        let mut terminated = signal(SignalKind::terminate())?;
-        tokio::select! {
-            ended = serve(address, delay, ready) => ended,
-            _ = terminated.recv() => Ok(()),
-        }
-    })
-}
-
-fn block_on(workers: usize, work: impl Future<Output = std::io::Result<()>>) -> std::io::Result<()> {
-    let mut builder = if workers > 1 {
-        tokio::runtime::Builder::new_multi_thread()
-    } else {
-        tokio::runtime::Builder::new_current_thread()
-    };
-    if workers > 1 {
-        builder.worker_threads(workers);
-    }
-    builder.enable_all().build()?.block_on(work)
+    block_on(workers, until_terminated(serve(address, delay, ready)))
 }
 
 async fn serve(address: SocketAddr, delay: Duration, ready: &dyn Fn(SocketAddr)) -> std::io::Result<()> {
@@ -138,17 +146,6 @@ async fn serve(address: SocketAddr, delay: Duration, ready: &dyn Fn(SocketAddr))
     }
 }
 
-fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()?
-    } else {
-        TcpSocket::new_v6()?
-    };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(WAITING)
-}
-
 async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSender<Duration>) {
     let service = hyper::service::service_fn(move |request| {
         let away = away.clone();
@@ -172,8 +169,3 @@ async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSen
         .serve_connection(io, service)
         .await;
 }
-
-/// Returned by the service to make hyper close the connection.
-#[derive(Debug, thiserror::Error)]
-#[error("closed the connection as requested")]
-struct ConnectionClosed;

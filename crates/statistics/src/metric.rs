@@ -1,7 +1,7 @@
 //! The metrics that are estimated for a service, and where a trial holds their values.
 
 use crate::Quantity;
-use prony_records::{Figures, Measurement, ResponseTimes};
+use prony_records::{Figures, Measurement, PairedBlocks, ResponseTimes};
 use serde::{Deserialize, Serialize};
 
 /// Which direction of a metric is better.
@@ -152,6 +152,22 @@ metrics! {
     FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50" Figures::TIMES;
     /// 99th percentile of the time to the first message, ns.
     FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99" TAIL;
+    /// What the service adds to the median time to the first event of a stream: the difference to the direct path, ns.
+    OverheadFirstNsP50 overhead_first_ns_p50 "ns" Lower "added to the first event, p50" Figures::TIMES;
+    /// What it adds to the 99th percentile of the time to the first event, ns.
+    OverheadFirstNsP99 overhead_first_ns_p99 "ns" Lower "added to the first event, p99" TAIL;
+    /// What it adds to the median gap between events, ns.
+    OverheadGapNsP50 overhead_gap_ns_p50 "ns" Lower "added to the gap, p50" Figures::TIMES;
+    /// What it adds to the 99th percentile of the gap between events, ns.
+    OverheadGapNsP99 overhead_gap_ns_p99 "ns" Lower "added to the gap, p99" TAIL;
+    /// What it adds to the median time to the last event of a stream, ns.
+    OverheadLastNsP50 overhead_last_ns_p50 "ns" Lower "added to the last event, p50" Figures::TIMES;
+    /// What it adds to the 99th percentile of the time to the last event, ns.
+    OverheadLastNsP99 overhead_last_ns_p99 "ns" Lower "added to the last event, p99" TAIL;
+    /// CPU time of the service's whole process tree per event that it relayed, without its CPU time at rest, ns.
+    CpuNsPerEvent cpu_ns_per_event "ns" Lower "CPU per event" Figures::CPU;
+    /// Memory of the service per open stream, bytes.
+    MemoryBytesPerStream memory_bytes_per_stream "bytes" Lower "memory per stream" Figures::MEMORY;
 }
 
 impl Metrics {
@@ -214,6 +230,14 @@ impl Metric {
             Self::MessagesPerS => recording.messages.map(|messages| messages.per_s),
             Self::FirstMessageNsP50 => Some(recording.messages?.first_ns?.p50 as f64),
             Self::FirstMessageNsP99 => Some(recording.messages?.first_ns?.p99 as f64),
+            Self::CpuNsPerEvent => measured.paired.as_ref()?.cpu_ns_per_event(),
+            Self::MemoryBytesPerStream => measured.paired.as_ref()?.memory_bytes_per_stream(),
+            Self::OverheadFirstNsP50
+            | Self::OverheadFirstNsP99
+            | Self::OverheadGapNsP50
+            | Self::OverheadGapNsP99
+            | Self::OverheadLastNsP50
+            | Self::OverheadLastNsP99 => self.overhead(measured.paired.as_ref()?),
             _ => recording
                 .response_time_ns
                 .and_then(|times| self.of_response_time(&times)),
@@ -255,6 +279,36 @@ impl Metric {
             Self::StartCpuNs => start.first_reply?.cpu_ns,
             _ => None,
         }
+    }
+
+    /// What the service adds to a time.
+    fn overhead(self, paired: &PairedBlocks) -> Option<f64> {
+        paired.overhead_ns(|block| {
+            Some(match self {
+                Self::OverheadFirstNsP50 => block.first_ns?.p50,
+                Self::OverheadFirstNsP99 => block.first_ns?.p99,
+                Self::OverheadGapNsP50 => block.gap_ns?.p50,
+                Self::OverheadGapNsP99 => block.gap_ns?.p99,
+                Self::OverheadLastNsP50 => block.last_ns?.p50,
+                Self::OverheadLastNsP99 => block.last_ns?.p99,
+                _ => return None,
+            })
+        })
+    }
+
+    /// Whether its value is a difference, which may be negative: its interval is on the linear scale.
+    pub fn is_difference(self) -> bool {
+        matches!(
+            self,
+            Self::OverheadFirstNsP50
+                | Self::OverheadFirstNsP99
+                | Self::OverheadGapNsP50
+                | Self::OverheadGapNsP99
+                | Self::OverheadLastNsP50
+                | Self::OverheadLastNsP99
+                | Self::CpuNsPerEvent
+                | Self::MemoryBytesPerStream
+        )
     }
 
     /// The share of the replies below it, if it is a percentile.

@@ -407,6 +407,7 @@ fn check_matrices_and_calibrations_are_found() {
             passed: true,
             cases: vec!["hello".to_owned()],
             operations: BTreeMap::new(),
+            traits: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
             traits: BTreeMap::new(),

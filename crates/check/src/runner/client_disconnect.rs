@@ -4,13 +4,15 @@
 //! time falls to almost nothing once no client has a request in flight. And it serves as many new clients as before, which
 //! requires that the resources of the first ones are released (threads, descriptors, entries of a pool).
 
+use crate::case_client::CaseClient;
+use crate::clients::Clients;
 use crate::judge::{failure, missing_reply};
 use crate::report::{CaseReport, Failure};
 use crate::tally::Tally;
 use crate::{CheckRequest, TIMEOUT};
 use prony_config::contract::{Case, ClientDisconnect, Exchange};
 use prony_load::Protocol;
-use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, Delivery};
+use prony_protocols::client::{BodyFraming, ClientError, Connection, Delivery};
 use prony_protocols::protocol::Token;
 use prony_protocols::request_values::Parameters;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,9 +38,12 @@ pub(crate) fn run_disconnect_case(
     case: &Case,
     cpu_time: &mut CpuTimeFn<'_>,
 ) -> (CaseReport, bool) {
+    let (questions, streams): (Vec<&Exchange>, Vec<&Exchange>) =
+        (case.exchanges.iter()).partition(|exchange| exchange.backing_service.is_some());
     let disconnect_case = DisconnectCase {
-        client: Client::new(request.target, request.protocol),
-        exchanges: &case.exchanges,
+        clients: Clients::of(request),
+        exchanges: &streams,
+        questions: &questions,
         leave: case.leave.expect("invariant: the case has a disconnect"),
     };
     let (mut tally, busy) = disconnect_case.connect_and_disconnect(cpu_time);
@@ -50,8 +55,10 @@ pub(crate) fn run_disconnect_case(
 }
 
 struct DisconnectCase<'a> {
-    client: Result<Client, ClientError>,
-    exchanges: &'a [Exchange],
+    clients: Clients,
+    exchanges: &'a [&'a Exchange],
+    /// Requests to backing services, which must be answered as expected after the clients have left.
+    questions: &'a [&'a Exchange],
     leave: ClientDisconnect,
 }
 
@@ -63,7 +70,7 @@ impl DisconnectCase<'_> {
         let (started, all_started) = channel();
         let streams = self.leave.streams as usize;
         thread::scope(|scope| {
-            for exchange in self.exchanges.iter().cycle().take(streams) {
+            for exchange in self.exchanges.iter().copied().cycle().take(streams) {
                 let (started, stages) = (started.clone(), &stages);
                 scope.spawn(move || match self.start_stream(exchange) {
                     Ok((connection, token)) => {
@@ -80,10 +87,14 @@ impl DisconnectCase<'_> {
             // If one of them gets no stream, all disconnect.
             let busy = if tally.failed == 0 { cpu_time(WINDOW) } else { None };
             stages.disconnect.store(true, Ordering::SeqCst);
+            if tally.failed == 0 {
+                let client = CaseClient::with_timeout(&self.clients, TIMEOUT);
+                tally.merge(client.ask_backing_services(self.questions.iter().copied()));
+            }
             let rest = busy.map(|busy| self.wait_until_idle(busy, cpu_time));
             stages.over.store(true, Ordering::SeqCst);
             if let Some(result) = rest {
-                tally.record(&self.exchanges[0], result);
+                tally.record(self.exchanges[0], result);
             }
             (tally, busy)
         })
@@ -91,7 +102,7 @@ impl DisconnectCase<'_> {
 
     /// Requests a stream, and waits until its first data has arrived.
     fn start_stream(&self, exchange: &Exchange) -> Result<(Connection, Token), ClientError> {
-        let client = self.client.as_ref().map_err(Clone::clone)?;
+        let client = self.clients.of_exchange(exchange)?;
         let deadline = Instant::now() + TIMEOUT;
         let request = client.prepare(&exchange.request, BodyFraming::Length)?;
         let mut connection = client.connect(deadline)?;
@@ -105,10 +116,7 @@ impl DisconnectCase<'_> {
     /// keeps the connection, so that the end of the call is all that the service can notice.
     fn read_until_disconnect(&self, mut connection: Connection, token: Token, stages: &Stages) {
         Stages::read_until(&stages.disconnect, &mut connection);
-        let keeps_connection = self
-            .client
-            .as_ref()
-            .is_ok_and(|client| client.protocol() == Protocol::Grpc);
+        let keeps_connection = self.clients.protocol() == Some(Protocol::Grpc);
         if keeps_connection && connection.cancel(token, Instant::now() + TIMEOUT).is_ok() {
             Stages::read_until(&stages.over, &mut connection);
         }
@@ -158,6 +166,7 @@ mod tests {
     use super::*;
     use prony_config::contract::{Contract, Delivery};
     use prony_load::{Body, ConnectOptions, Expectation, Request, Target, Template};
+    use std::collections::BTreeMap;
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::path::Path;
@@ -213,6 +222,7 @@ mod tests {
             seed: 1,
             thorough: false,
             allow_writes: true,
+            backing: &BTreeMap::new(),
         };
         let exchange = Exchange {
             label: "GET /".to_owned(),
@@ -228,6 +238,8 @@ mod tests {
             within: None,
             until: None,
             change: None,
+            backing_service: None,
+            may_break_off: false,
         };
         let case = Case {
             name: "clients disconnect".to_owned(),

@@ -7,12 +7,12 @@ pub(super) use client_disconnect::{CpuTimeFn, run_disconnect_case};
 pub use restart::BackingControl;
 pub(super) use restart::{run_change_case, run_restart_case};
 
+use super::CheckRequest;
 use super::case_client::CaseClient;
+use super::clients::Clients;
 use super::report::CaseReport;
 use super::tally::{ReplyTraits, Tally};
 use prony_config::contract::Case;
-use prony_load::{Protocol, Target};
-use prony_protocols::client::Client;
 use prony_records::Warning;
 use std::sync::Mutex;
 use std::thread;
@@ -24,9 +24,8 @@ const ATTEMPTS: u32 = 3;
 /// The case with more headers than some servers accept.
 const MANY_HEADERS: &str = "100 headers";
 
-pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec<CaseReport>, Vec<Warning>) {
-    // Connections of one client share their TLS sessions.
-    let client = Client::new(target, protocol);
+pub(super) fn run(request: &CheckRequest<'_>, cases: Vec<Case>) -> (Vec<CaseReport>, Vec<Warning>) {
+    let clients = Clients::of(request);
     let reports: Vec<Mutex<Tally>> = cases.iter().map(|_| Mutex::default()).collect();
     let waiting = Mutex::new(cases.iter().zip(&reports).filter(|(case, _)| !case.alone));
     thread::scope(|scope| {
@@ -35,13 +34,13 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
                 // The lock is held only while the next case is taken.
                 let next = || waiting.lock().expect(NO_PANIC).next();
                 while let Some((case, report)) = next() {
-                    *report.lock().expect(NO_PANIC) = CaseClient::for_case(&client, case).run_case(case);
+                    *report.lock().expect(NO_PANIC) = CaseClient::for_case(&clients, case).run_case(case);
                 }
             });
         }
     });
     for (case, report) in cases.iter().zip(&reports).filter(|(case, _)| case.alone) {
-        *report.lock().expect(NO_PANIC) = run_alone(&CaseClient::for_case(&client, case), case);
+        *report.lock().expect(NO_PANIC) = run_alone(&CaseClient::for_case(&clients, case), case);
     }
     let reports = reports
         .into_iter()

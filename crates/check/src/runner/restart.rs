@@ -6,12 +6,13 @@
 
 use crate::CheckRequest;
 use crate::case_client::CaseClient;
+use crate::clients::Clients;
 use crate::judge::{failure, judge, missing_reply};
 use crate::report::{CaseReport, Failure};
 use crate::tally::Tally;
 use prony_config::contract::{Case, Exchange, FileChange, Restart};
 use prony_load::CapturedValues;
-use prony_protocols::client::{Client, ClientError, Reply};
+use prony_protocols::client::{ClientError, Reply};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,9 +21,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 /// Concurrent requests after the restart: more than the connections that a service pools.
 const CONCURRENT_REQUESTS: usize = 32;
-/// Statuses with which a service may report that its backing service is down.
-const DOWN_STATUSES: [u16; 2] = [500, 503];
-/// The same over gRPC: `INTERNAL`, `UNAVAILABLE`.
+/// Statuses of gRPC with which a service may report that its backing service is down: `INTERNAL`, `UNAVAILABLE`.
 const GRPC_DOWN_STATUSES: [u32; 2] = [13, 14];
 
 /// Stops and starts the backing services of a service under check.
@@ -44,10 +43,11 @@ pub(crate) fn run_restart_case<E>(
     backing: &mut dyn BackingControl<E>,
 ) -> Result<CaseReport, E> {
     let restart = case.restart.as_ref().expect("invariant: the case has a restart");
-    let client = Client::new(request.target, request.protocol);
+    let clients = Clients::of(request);
     let timeout = restart.away + restart.recovers;
     let restart_case = RestartCase {
-        client: CaseClient::with_timeout(&client, timeout),
+        client: CaseClient::with_timeout(&clients, timeout),
+        client_while_down: CaseClient::with_timeout(&clients, restart.reply_within),
         timeout,
         case,
         restart,
@@ -71,6 +71,7 @@ pub(crate) fn run_change_case<E>(
 
 struct RestartCase<'a> {
     client: CaseClient<'a>,
+    client_while_down: CaseClient<'a>,
     timeout: Duration,
     case: &'a Case,
     restart: &'a Restart,
@@ -117,15 +118,15 @@ impl RestartCase<'_> {
             if self.is_starting.load(Ordering::SeqCst) {
                 break;
             }
-            let reply = self.client.reply_on_new_connection(exchange);
+            let reply = self.client_while_down.reply_on_new_connection(exchange);
             // A reply that arrives once the backing service starts again may be a valid one.
-            let result = match probe_result(exchange, reply) {
+            let result = match self.probe_result(exchange, reply) {
                 ProbeResult::Refused(_) => Ok(()),
                 ProbeResult::Right if self.is_starting.load(Ordering::SeqCst) => Ok(()),
                 ProbeResult::Right => Err(self.not_refused("a reply as if it were there")),
                 ProbeResult::Wrong(wrong) => Err(self.not_refused(&format!("{}: {}", wrong.what, wrong.got))),
                 ProbeResult::NoReply(error) => {
-                    Err(self.not_refused(&missing_reply(&error, self.timeout).got))
+                    Err(self.not_refused(&missing_reply(&error, self.restart.reply_within).got))
                 }
             };
             let failed = result.is_err();
@@ -139,11 +140,11 @@ impl RestartCase<'_> {
     }
 
     fn not_refused(&self, got: &str) -> Failure {
-        let [one, other] = DOWN_STATUSES;
+        let statuses: Vec<String> = self.restart.statuses.iter().map(u16::to_string).collect();
         let backing_service = &self.restart.backing_service;
         failure(
             &format!("while backing service `{backing_service}` is away"),
-            format!("{one} or {other}"),
+            statuses.join(" or "),
             got.to_owned(),
         )
     }
@@ -166,7 +167,9 @@ impl RestartCase<'_> {
         for chunk in self.case.exchanges.chunks(CONCURRENT_REQUESTS) {
             let all: Vec<ProbeResult> = thread::scope(|scope| {
                 let send = |exchange| {
-                    scope.spawn(move || probe_result(exchange, self.client.reply_on_new_connection(exchange)))
+                    scope.spawn(move || {
+                        self.probe_result(exchange, self.client.reply_on_new_connection(exchange))
+                    })
                 };
                 let under_way: Vec<_> = chunk.iter().map(send).collect();
                 let done = under_way.into_iter().map(thread::ScopedJoinHandle::join);
@@ -204,25 +207,25 @@ impl RestartCase<'_> {
             ..failure
         }
     }
-}
 
-fn probe_result(exchange: &Exchange, reply: Result<Reply, ClientError>) -> ProbeResult {
-    let reply = match reply {
-        Err(error) => return ProbeResult::NoReply(error),
-        Ok(reply) => reply,
-    };
-    match judge(exchange, &reply, &mut CapturedValues::default()) {
-        Ok(()) => ProbeResult::Right,
-        Err(mismatch) => {
-            let is_refusal = match reply.grpc_status {
-                Some(code) => GRPC_DOWN_STATUSES.contains(&code),
-                None => DOWN_STATUSES.contains(&reply.status),
-            };
-            let failure = failure(&mismatch.what, mismatch.expected, mismatch.got);
-            if is_refusal {
-                ProbeResult::Refused(failure)
-            } else {
-                ProbeResult::Wrong(failure)
+    fn probe_result(&self, exchange: &Exchange, reply: Result<Reply, ClientError>) -> ProbeResult {
+        let reply = match reply {
+            Err(error) => return ProbeResult::NoReply(error),
+            Ok(reply) => reply,
+        };
+        match judge(exchange, &reply, &mut CapturedValues::default()) {
+            Ok(()) => ProbeResult::Right,
+            Err(mismatch) => {
+                let is_refusal = match reply.grpc_status {
+                    Some(code) => GRPC_DOWN_STATUSES.contains(&code),
+                    None => self.restart.statuses.contains(&reply.status),
+                };
+                let failure = failure(&mismatch.what, mismatch.expected, mismatch.got);
+                if is_refusal {
+                    ProbeResult::Refused(failure)
+                } else {
+                    ProbeResult::Wrong(failure)
+                }
             }
         }
     }

@@ -1,10 +1,11 @@
-//! The servers of prony: `prony backend`, which services of the relay contract call, and `prony toy`, whose behaviour is known.
+//! The servers of prony: `prony backend` and `prony model`, which services call, and `prony toy`, whose behaviour is known.
 
 use crate::exit::Exit;
 use crate::output::{address_said, print};
 use anyhow::Context as _;
 use prony_load::DurationText;
 use prony_runner::calibration::toy::{Faults, serve};
+use prony_servers::model::ModelSettings;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,6 +61,44 @@ pub(crate) fn files(args: &FilesArgs) -> anyhow::Result<Exit> {
     };
     let folder = args.folder.display();
     written.with_context(|| format!("{folder} cannot be written → Choose another folder."))?;
+    Ok(Exit::Fine)
+}
+
+/// Run the language model of the gateway contract
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelArgs {
+    /// From the last byte of a request to its first event
+    #[arg(long, value_name = "TIME", default_value = "20ms")]
+    first: DurationText,
+    /// From one event to the next
+    #[arg(long, value_name = "TIME", default_value = "5ms")]
+    gap: DurationText,
+    /// The key of its clients; default: any
+    #[arg(long, env = "MODEL_KEY", value_name = "KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// Port to listen on; 0 picks a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// Print the listening address as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn model(args: &ModelArgs) -> anyhow::Result<Exit> {
+    let address = SocketAddr::new(args.host, args.port);
+    let settings = ModelSettings {
+        first: args.first.0,
+        gap: args.gap.0,
+        key: args.key.clone(),
+    };
+    prony_servers::model::run(address, settings, &|address| {
+        // The process that started the model may read its address from here. If it does not, printing may fail.
+        let _ = print(&address_said(&format!("http://{address}"), args.json));
+    })
+    .with_context(|| format!("the model cannot listen on {address} → Choose another --host or --port."))?;
     Ok(Exit::Fine)
 }
 

@@ -35,7 +35,7 @@ impl Plan {
             design,
             starts: match design {
                 Design::Sequence | Design::Interleaved { .. } => overrides.starts.unwrap_or(suite.starts),
-                Design::Starts | Design::Duet | Design::Regression => Starts::Fresh,
+                Design::Starts | Design::Paired { .. } | Design::Duet | Design::Regression => Starts::Fresh,
             },
             no_errors: suite.no_errors,
             limits: suite.limits,
@@ -179,6 +179,7 @@ impl<'a> PlanBuilder<'a> {
         faults.keep(self.measures_starts(group));
         faults.keep(self.connections_fit(group, &planned));
         faults.keep(self.can_be_interleaved(group, &planned, &entries));
+        faults.keep(self.can_be_paired(group, &planned, contract));
         faults.or((planned, entries))
     }
 
@@ -386,6 +387,45 @@ impl<'a> PlanBuilder<'a> {
             _ => return Ok(()),
         };
         Err(self.at(&group.spans.start, message, help))
+    }
+
+    /// A paired design compares with the direct path to a backing service, under the same load.
+    fn can_be_paired(
+        &self,
+        group: &SuiteGroup,
+        planned: &GroupPlan,
+        contract: &Contract,
+    ) -> Result<(), ConfigError> {
+        let Design::Paired { held, .. } = self.design else {
+            return Ok(());
+        };
+        let spans = &group.spans;
+        let has_direct_path = contract.backing_services().iter().any(|requirement| {
+            let backing = self.catalogue.backing_services.get(requirement.uses());
+            backing.is_some_and(|backing| backing.direct_headers.is_some())
+        });
+        let (span, message, help) = if !has_direct_path {
+            (
+                &spans.contract,
+                "a paired design loads a backing service directly, and this contract has none for that",
+                "use the design \"sequence\", or give its backing service `direct_headers`",
+            )
+        } else if planned.search.is_some() {
+            (
+                &spans.capacity,
+                "a search cannot be paired: it changes the rate, but all blocks must have the same load",
+                "use the design \"sequence\"",
+            )
+        } else if held && !matches!(planned.load, Load::Closed { .. }) {
+            (
+                &spans.load,
+                "streams are held open under a closed load",
+                "give a closed load, or remove `held`",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.at(span, message.to_owned(), help))
     }
 
     /// An interleaved design compares windows with the same load.

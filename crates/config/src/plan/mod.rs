@@ -365,6 +365,11 @@ impl Plan {
             }
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
             Design::Starts => group.start.map_or(0, |start| of_start(start, group.duration_ns)),
+            Design::Paired {
+                block_ns,
+                repeats,
+                held,
+            } => (block_ns + AROUND_A_WINDOW_NS) * if held { 4 } else { 4 * u64::from(repeats) },
             Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up as u64 + searching + measured) + AROUND_A_TRIAL / trials

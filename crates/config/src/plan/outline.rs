@@ -71,6 +71,7 @@ impl Plan {
                 Design::Sequence => "sequence",
                 Design::Interleaved { .. } => "interleaved",
                 Design::Starts => "starts",
+                Design::Paired { .. } => "paired",
                 Design::Duet => "duet",
                 Design::Regression => "regression",
             },

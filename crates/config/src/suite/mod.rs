@@ -202,7 +202,9 @@ impl Suite {
         let design = change
             .design
             .or(written.design)
-            .map_or(Design::Sequence, |design| design.with(written.interleaved));
+            .map_or(Design::Sequence, |design| {
+                design.with(written.interleaved, written.paired)
+            });
         let starts = change.starts.as_ref().or(written.starts.as_ref());
         let reader = GroupReader {
             source: &source,
@@ -235,7 +237,7 @@ impl Suite {
             equivalence: written.equivalence,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             design,
-            interleaved: DesignToml::Interleaved.with(written.interleaved),
+            interleaved: DesignToml::Interleaved.with(written.interleaved, written.paired),
             starts: starts.map_or(Starts::Fresh, |starts| *starts.get_ref()),
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
@@ -415,6 +417,15 @@ pub enum Design {
         /// Windows of each service in a round.
         cycles: u32,
     },
+    /// Each service is compared with the direct path to its backing service: in a start, blocks of load go `direct, via, via, direct`.
+    Paired {
+        /// Length of a block, ns.
+        block_ns: u64,
+        /// How often the four blocks are repeated in a round.
+        repeats: u32,
+        /// Whether streams are held open instead: a direct block, then blocks via the service with more and more connections.
+        held: bool,
+    },
     /// Two services are loaded at the same time, in each round in fresh starts.
     Duet,
     /// One start after the other: what is measured is the start itself. Each group says what.
@@ -428,6 +439,11 @@ impl Design {
     pub const WINDOW: Duration = Duration::from_secs(1);
     /// Default number of windows of each service in a round.
     pub const CYCLES: u32 = 6;
+
+    /// Default length of a block of a paired design.
+    pub const BLOCK: Duration = Duration::from_secs(2);
+    /// Default number of repetitions of the four blocks of a paired design.
+    pub const REPEATS: u32 = 2;
 
     /// The default interleaved design; METHOD.md gives the reasons.
     pub const fn interleaved() -> Self {

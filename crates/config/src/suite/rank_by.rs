@@ -35,6 +35,12 @@ pub enum RankBy {
     Memory,
     /// Time under load until throughput is steady.
     SteadyRate,
+    /// What a gateway adds to the median time to the first event.
+    Overhead,
+    /// CPU time of the service per event that it relays.
+    CpuPerEvent,
+    /// Memory of the service per open stream.
+    MemoryPerStream,
 }
 
 impl RankBy {
@@ -53,6 +59,9 @@ impl RankBy {
         Self::StartUp,
         Self::Memory,
         Self::SteadyRate,
+        Self::Overhead,
+        Self::CpuPerEvent,
+        Self::MemoryPerStream,
     ];
 
     /// The name in suites.
@@ -71,6 +80,9 @@ impl RankBy {
             Self::StartUp => "start_up",
             Self::Memory => "memory",
             Self::SteadyRate => "steady_rate",
+            Self::Overhead => "overhead",
+            Self::CpuPerEvent => "cpu_per_event",
+            Self::MemoryPerStream => "memory_per_stream",
         }
     }
 
@@ -90,6 +102,9 @@ impl RankBy {
             Self::StartUp => "start_ms",
             Self::Memory => "memory_bytes_idle",
             Self::SteadyRate => "steady_rate_s",
+            Self::Overhead => "overhead_first_ns_p50",
+            Self::CpuPerEvent => "cpu_ns_per_event",
+            Self::MemoryPerStream => "memory_bytes_per_stream",
         }
     }
 
@@ -110,7 +125,14 @@ impl RankBy {
                 "the workload is not a sequence",
                 "remove it to rank by goodput, or write \"goodput\"",
             )),
-            Self::Goodput | Self::Sequences | Self::Cpu | Self::StartUp | Self::Memory => None,
+            Self::Goodput
+            | Self::Sequences
+            | Self::Cpu
+            | Self::StartUp
+            | Self::Memory
+            | Self::Overhead
+            | Self::CpuPerEvent
+            | Self::MemoryPerStream => None,
             Self::SteadyRate => Some((
                 "only a group with `start = \"steady_rate\"` measures it",
                 "remove it, or give the group that `start`",

@@ -47,6 +47,9 @@ pub(crate) struct SuiteToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["turns"]))]
     pub(super) interleaved: InterleavedToml,
+    /// The blocks of a paired design.
+    #[serde(default)]
+    pub(super) paired: PairedToml,
     /// The trials that a process start serves; default: one.
     pub(super) starts: Option<Spanned<Starts>>,
     /// Whether a trial with any error is excluded; default: false.
@@ -87,6 +90,22 @@ pub(super) enum DesignToml {
     Interleaved,
     /// One start after the other; the `start` of a group says what is measured of it.
     Starts,
+    /// Each service is compared with the direct path to its backing service, in blocks `direct, via, via, direct` of the same load.
+    Paired,
+}
+
+/// The blocks of a paired design.
+#[derive(Deserialize, Clone, Copy, Default, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("x-give" = "a table, such as { block = \"2s\", repeats = 2 }"))]
+pub(super) struct PairedToml {
+    /// The length of a block; default: 2 s.
+    block: Option<PositiveDuration>,
+    /// How often the four blocks are repeated in a round; default: 2.
+    repeats: Option<NonZeroU32>,
+    /// Whether streams are held open instead, on 250, 500 and 1,000 connections: for memory per open stream.
+    #[serde(default)]
+    held: bool,
 }
 
 /// The windows of an interleaved design.
@@ -101,11 +120,19 @@ pub(super) struct InterleavedToml {
 }
 
 impl DesignToml {
-    /// The design, with the suite's windows if it is interleaved.
-    pub(super) fn with(self, interleaved: InterleavedToml) -> Design {
+    /// The design, with the suite's windows if it is interleaved, and its blocks if it is paired.
+    pub(super) fn with(self, interleaved: InterleavedToml, paired: PairedToml) -> Design {
         match self {
             Self::Sequence => Design::Sequence,
             Self::Starts => Design::Starts,
+            Self::Paired => Design::Paired {
+                block_ns: paired
+                    .block
+                    .map_or(Design::BLOCK, PositiveDuration::get)
+                    .as_nanos() as u64,
+                repeats: paired.repeats.map_or(Design::REPEATS, NonZeroU32::get),
+                held: paired.held,
+            },
             Self::Interleaved => Design::Interleaved {
                 window_ns: interleaved
                     .window

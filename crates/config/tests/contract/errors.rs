@@ -121,7 +121,7 @@ fn unknown_keys() {
         (
             "call =",
             "steps =",
-            "17 [[case]]: `case` has no `call` (add `call`: the calls)\n19 steps: unknown key `steps` (known are call, deliver, disconnect, name, restart, serial, slow, times, trait)",
+            "17 [[case]]: `case` has no `call` (add `call`: the calls)\n19 steps: unknown key `steps` (known are call, connections, deliver, disconnect, name, restart, serial, slow, times, trait)",
         ),
         (
             "[value.one]",

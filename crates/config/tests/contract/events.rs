@@ -78,6 +78,9 @@ fn a_stream_is_expected_message_by_message() {
         }),
         gap_us: Some(constant("5")),
         flushed: false,
+        first: Vec::new(),
+        closing: Vec::new(),
+        separate: false,
     };
     assert_eq!(events.whole, Some(whole));
 }

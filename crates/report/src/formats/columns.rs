@@ -59,6 +59,10 @@ impl Columns {
             ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
+        let known = |metric: Metric| {
+            let mut rows = group.services.iter();
+            rows.any(|row: &Row| row.summary.metrics.get(metric).is_some())
+        };
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
             Some("start") => of_start(group),
             Some("users") => (
@@ -76,10 +80,17 @@ impl Columns {
             unit: unit_of(group, metric),
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
-        let known = |metric: Metric| {
-            let mut rows = group.services.iter();
-            rows.any(|row: &Row| row.summary.metrics.get(metric).is_some())
-        };
+        // What a service adds to the path past it says more than the times themselves.
+        let added = [
+            Metric::OverheadFirstNsP50,
+            Metric::OverheadFirstNsP99,
+            Metric::OverheadGapNsP99,
+            Metric::OverheadLastNsP50,
+            Metric::CpuNsPerEvent,
+            Metric::MemoryBytesPerStream,
+        ];
+        let added = added.into_iter().filter(|metric| known(*metric)).map(column);
+        first.splice(0..0, added);
         // For streams, metrics of their messages say more than the time of the last message.
         if known(Messages) {
             let after = first

@@ -156,6 +156,7 @@ pub(crate) fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",
+        Metric::CpuNsPerEvent => "CPU/event",
         Metric::BackingServiceCpuNsPerRequest => "backing CPU/request",
         Metric::CpusBusy => "CPU",
         Metric::MemoryBytesPeak => "memory",

@@ -183,6 +183,7 @@ fn checks() -> CheckMatrix {
             passed: !broken,
             cases: vec!["hello".to_owned(), "unknown path".to_owned()],
             operations: [("hello".to_owned(), vec!["hello".to_owned()])].into(),
+            traits: BTreeMap::new(),
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
             traits: BTreeMap::new(),

@@ -6,13 +6,14 @@ use super::recipe::{self, Recipe};
 use super::seed;
 use super::usage::UsageSampler;
 use crate::generators::GeneratorUsage;
+use crate::job::{DirectPath, target_of};
 use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
-use prony_check::BackingControl;
+use prony_check::{BackingControl, BackingTargets};
 use prony_config::ReadinessCheck;
 use prony_config::contract::{Contract, FileChange, UpperLimit};
 use prony_host::{HostError, Process};
-use prony_records::{BackingUsage, Resources, TrialStage};
+use prony_records::{BackingUsage, Resources, SentEvents, TrialStage};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,6 +45,8 @@ pub struct BackingProcess {
     took: Duration,
     /// Samples its connections during a load; `None` before the first load, or if it has no `watch` query.
     sampler: Option<UsageSampler>,
+    /// The events that it had sent when the measurement began.
+    sent_before: Option<SentEvents>,
 }
 
 impl BackingProcesses {
@@ -82,6 +85,27 @@ impl BackingProcesses {
             filled.collect::<Vec<_>>()
         };
         self.all.iter().flat_map(exports).collect()
+    }
+
+    /// Their addresses, by their names in the contract.
+    pub(crate) fn targets(&self) -> BackingTargets {
+        let target = |one: &BackingProcess| {
+            let target = target_of(&one.recipe.placement.address, one.port);
+            (one.recipe.name.clone(), target)
+        };
+        self.all.iter().map(target).collect()
+    }
+
+    /// The path to the first of them that can be loaded directly.
+    pub(crate) fn direct_path(&self) -> Option<DirectPath> {
+        self.all.iter().find_map(|one| {
+            let headers = one.recipe.definition.direct_headers.as_ref()?.iter();
+            let filled = headers.map(|(name, value)| (name.clone(), one.recipe.address(value, one.port)));
+            Some(DirectPath {
+                target: target_of(&one.recipe.placement.address, one.port),
+                headers: filled.collect(),
+            })
+        })
     }
 
     fn find(&mut self, name: &str) -> Option<&mut BackingProcess> {
@@ -138,6 +162,7 @@ impl BackingProcesses {
     /// Begins counting their resources and sampling the service's connections.
     pub(crate) fn begin_window(&mut self) {
         for one in &mut self.all {
+            one.sent_before = one.sent_events();
             let _ = one.process.as_mut().map(|process| process.begin_window());
             if let Some(watch) = &mut one.sampler {
                 watch.begin();
@@ -176,6 +201,7 @@ impl BackingProcess {
             process: None,
             took: Duration::ZERO,
             sampler: None,
+            sent_before: None,
             port: 0,
             data: String::new(),
             recipe,
@@ -266,13 +292,13 @@ impl BackingProcess {
                 query::query(&url, query, ANSWER).is_ok()
             }
             ReadinessCheck::Get(path) => {
-                let status = query::get(
+                let reply = query::get(
                     &self.recipe.placement.address,
                     self.port,
                     path,
                     definition.start_timeout,
                 );
-                status.is_some_and(|status| status < 500)
+                reply.is_some_and(|reply| reply.status < 500)
             }
             ReadinessCheck::Command(command) => self.command("ready", command)?.is_ok(),
         })
@@ -422,8 +448,24 @@ impl BackingProcess {
         }
     }
 
+    /// The events that it has sent since it started; `None` if it does not count them.
+    fn sent_events(&self) -> Option<SentEvents> {
+        let path = self.recipe.definition.lateness.as_ref()?;
+        let reply = query::get(&self.recipe.placement.address, self.port, path, ANSWER)?;
+        let counts: serde_json::Value = serde_json::from_slice(&reply.body).ok()?;
+        Some(SentEvents {
+            sent: counts.get("events")?.as_u64()?,
+            late: counts.get("late_events")?.as_u64()?,
+        })
+    }
+
     fn end_window(&mut self) -> (BackingUsage, Option<GeneratorUsage>) {
         let watched = self.sampler.as_mut().and_then(UsageSampler::end);
+        let sent = self.sent_events().zip(self.sent_before.take());
+        let events = sent.map(|(all, before)| SentEvents {
+            sent: all.sent.saturating_sub(before.sent),
+            late: all.late.saturating_sub(before.late),
+        });
         let recipe = &self.recipe;
         let usage = self
             .process
@@ -442,6 +484,7 @@ impl BackingProcess {
             start_s: Some(self.took.as_secs_f64()),
             resources,
             watched,
+            events,
         };
         (used, spent)
     }

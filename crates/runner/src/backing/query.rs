@@ -1,7 +1,7 @@
 //! Queries of a backing service: the simple query protocol of PostgreSQL, and GET over HTTP.
 
 use prony_load::{Body, ConnectOptions, Header, Protocol, Request, Target, Template};
-use prony_protocols::client::Client;
+use prony_protocols::client::{Client, Reply};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use tokio_postgres::types::Type;
@@ -86,8 +86,8 @@ fn typed(of: &Type, text: &str) -> Value {
     parsed.unwrap_or_else(|| text.into())
 }
 
-/// The status of the reply to a GET.
-pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option<u16> {
+/// The reply to a GET.
+pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option<Reply> {
     let authority = format!("{host}:{port}");
     let target = Target {
         url: format!("http://{authority}{path}"),
@@ -108,8 +108,7 @@ pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option
         body: Body::None,
     };
     let client = Client::new(&target, Protocol::Http1).ok()?;
-    let reply = client.ask(&request, Instant::now() + within).ok()?;
-    Some(reply.status)
+    client.ask(&request, Instant::now() + within).ok()
 }
 
 #[cfg(test)]

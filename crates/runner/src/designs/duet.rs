@@ -91,6 +91,7 @@ impl PairedRounds<'_> {
             length: Duration::from_nanos(group.duration_ns),
             purpose: Purpose::Record(pair[slot].number),
             window: None,
+            path: None,
         };
         let runs = vec![run(0), run(1)];
         let order = if is_reversed(round) { [1, 0] } else { [0, 1] };

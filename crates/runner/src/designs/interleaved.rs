@@ -250,6 +250,7 @@ impl<'a> BlockProgress<'a> {
             length: self.design.window,
             purpose: Purpose::Record(planned.number),
             window,
+            path: None,
         }
     }
 

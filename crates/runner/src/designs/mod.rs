@@ -3,6 +3,7 @@
 pub mod capacity;
 mod duet;
 mod interleaved;
+mod paired;
 mod regression;
 mod sequence;
 mod shared_starts;
@@ -13,6 +14,7 @@ mod testing;
 pub use duet::Duet;
 pub(crate) use duet::is_reversed;
 pub use interleaved::Interleaved;
+pub use paired::Paired;
 pub use regression::{Judgement, Regression};
 pub use sequence::Sequence;
 pub use shared_starts::SharedStarts;
@@ -34,6 +36,16 @@ pub fn design_of(plan: &Plan) -> Box<dyn Design + '_> {
             cycles,
         }),
         prony_config::Design::Starts => Box::new(MeasuredStarts { plan }),
+        prony_config::Design::Paired {
+            block_ns,
+            repeats,
+            held,
+        } => Box::new(Paired {
+            plan,
+            block: Duration::from_nanos(block_ns),
+            repeats,
+            held,
+        }),
         prony_config::Design::Duet => Box::new(Duet { plan, budget: None }),
         prony_config::Design::Regression => Box::new(Regression::new(plan, &options_of(plan), None)),
     }

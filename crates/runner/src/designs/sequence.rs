@@ -43,6 +43,7 @@ impl Sequence<'_> {
             length: Duration::from_nanos(group.duration_ns),
             purpose: Purpose::Record(planned.number),
             window: None,
+            path: None,
         };
         Block {
             round: planned.round,

@@ -113,6 +113,7 @@ impl SharedStarts<'_> {
             length: Duration::from_nanos(group.duration_ns),
             purpose,
             window: None,
+            path: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
-use prony_check::{CallReply, CheckRequest, call, check};
+use prony_check::{BackingTargets, CallReply, CheckRequest, call, check};
 use prony_config::ConfigError;
 use prony_config::contract::Contract;
 use prony_config::format::Diagnostics;
@@ -294,6 +294,7 @@ fn drop_failing_cases(
         seed: SEED,
         thorough: false,
         allow_writes,
+        backing: &BackingTargets::new(),
     });
     let mut remarks = Vec::new();
     for case in report.cases.iter().filter(|case| case.failed > 0) {

@@ -3,14 +3,14 @@
 use super::ready_service::ReadyService;
 use crate::bottleneck::backing_service_bound;
 use crate::noise::neighbours;
-use crate::schedule::WindowPosition;
+use crate::schedule::{LoadPath, WindowPosition};
 use crate::usage::{self, WindowUsage, add_contradictions};
 use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
-    BackingUsage, Bottleneck, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
-    Resources, TrialStage, Warning, WarningKind,
+    BackingUsage, Bottleneck, InterleavedWindow, InterleavedWindows, Measurement, Outcome, PairedBlock,
+    PairedBlocks, Recording, Resources, TrialStage, Warning, WarningKind,
 };
 
 /// One measured window of a trial.
@@ -20,6 +20,8 @@ pub(super) struct MeasuredWindow {
     pub(super) usage: WindowUsage,
     /// Its position, if the trial is interleaved.
     pub(super) position: Option<WindowPosition>,
+    /// Its path, if the trial is paired.
+    pub(super) path: Option<LoadPath>,
 }
 
 /// The facts about a trial in addition to its windows.
@@ -41,7 +43,10 @@ impl TrialFacts<'_> {
         context: &RunContext<'_>,
     ) -> Result<Measurement, Failure> {
         let is_interleaved = windows.iter().any(|window| window.position.is_some());
-        let mut measurement = if is_interleaved {
+        let is_paired = windows.iter().any(|window| window.path.is_some());
+        let mut measurement = if is_paired {
+            self.paired(windows)?
+        } else if is_interleaved {
             self.joined(windows, context)?
         } else {
             let one = windows.into_iter().next_back();
@@ -81,6 +86,47 @@ impl TrialFacts<'_> {
                 .warm_up_samples
                 .retain(|sample| sample.at_s >= -warm_up_s);
         }
+        Ok(measurement)
+    }
+
+    /// The blocks of a paired trial as one measurement: that of the blocks via the service, or of the last one if their loads differ.
+    fn paired(&self, windows: Vec<MeasuredWindow>) -> Result<Measurement, Failure> {
+        let blocks = windows.iter().map(paired_block).collect();
+        let is_held =
+            |window: &MeasuredWindow| matches!(window.path, Some(LoadPath::Via { streams: Some(_) }));
+        let mut via: Vec<MeasuredWindow> = windows
+            .into_iter()
+            .filter(|window| window.path != Some(LoadPath::Direct))
+            .collect();
+        if via.iter().any(is_held) {
+            via.drain(..via.len() - 1);
+        }
+        let sum = |of: fn(&WindowUsage) -> Option<u64>| {
+            let each = via.iter().map(|window| of(&window.usage));
+            each.sum::<Option<u64>>()
+        };
+        let (other_cpu_ns, steal_ns) = (sum(WindowUsage::other_cpu_ns), sum(WindowUsage::steal_ns));
+        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
+        for window in via {
+            recordings.push(window.recording);
+            let (resources, used) = window.usage.into_used();
+            service.push(resources);
+            backing_services.push(used);
+        }
+        let failed = |text: String| Failure::infrastructure(TrialStage::Measure, text);
+        let joined = Recording::join(&recordings).map_err(|error| failed(error.to_string()))?;
+        let joined = joined.ok_or_else(|| failed("no block via the service was measured".to_owned()))?;
+        let mut measurement = self.single(joined, None)?;
+        measurement.service = Resources::join(&service);
+        measurement.backing_services = BackingUsage::join(&backing_services);
+        add_contradictions(&mut measurement);
+        let placement = &self.placement.placement;
+        measurement
+            .warnings
+            .extend(backing_service_bound(&measurement, placement));
+        (measurement.other_cpu_ns, measurement.steal_ns) = (other_cpu_ns, steal_ns);
+        usage::label(&mut measurement, self.warmed()?.compiler);
+        measurement.paired = Some(PairedBlocks { blocks });
         Ok(measurement)
     }
 
@@ -136,11 +182,20 @@ impl TrialFacts<'_> {
     }
 }
 
+fn paired_block(window: &MeasuredWindow) -> PairedBlock {
+    let (direct, streams) = match window.path {
+        Some(LoadPath::Via { streams }) => (false, streams),
+        Some(LoadPath::Direct) | None => (true, None),
+    };
+    PairedBlock::of(direct, streams, &window.recording, window.usage.service())
+}
+
 fn window_record(window: &MeasuredWindow) -> InterleavedWindow {
     let MeasuredWindow {
         recording,
         usage,
         position,
+        path: _,
     } = window;
     let times = recording.response_time_ns;
     InterleavedWindow {

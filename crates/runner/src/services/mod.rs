@@ -9,7 +9,7 @@ use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
 use crate::job::job;
 use crate::load_monitor::{LoadMonitor, MonitoredLoad};
-use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, WarmUpOutcome};
+use crate::schedule::{Block, LoadPath, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, WarmUpOutcome};
 use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
 use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
@@ -210,7 +210,15 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let service = slot.ready.as_mut().expect("invariant: the service is up");
         let target = service.subject.targets.over(trial.entry().channel);
         let job = job(&trial, target, &slot.placement, (run, until));
-        let job = job.map_err(|error| Failure::infrastructure(TrialStage::WarmUp, error.to_string()))?;
+        let mut job = job.map_err(|error| Failure::infrastructure(TrialStage::WarmUp, error.to_string()))?;
+        if run.path == Some(LoadPath::Direct) {
+            let direct = service.subject.backing_services.direct_path();
+            let direct = direct.ok_or_else(|| {
+                let text = "the contract has no backing service that can be loaded directly";
+                Failure::infrastructure(TrialStage::WarmUp, text)
+            })?;
+            direct.redirect(&mut job);
+        }
         let placement = &slot.placement.placement;
         let begun = context
             .generator
@@ -540,6 +548,6 @@ impl<'a, 'j> RunningServices<'a, 'j> {
 const fn cycles(plan: &Plan) -> u32 {
     match plan.design {
         Design::Interleaved { cycles, .. } => cycles,
-        Design::Sequence | Design::Starts | Design::Duet | Design::Regression => 1,
+        Design::Sequence | Design::Paired { .. } | Design::Starts | Design::Duet | Design::Regression => 1,
     }
 }

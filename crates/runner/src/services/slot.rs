@@ -346,6 +346,7 @@ impl<'a> ServiceSlot<'a> {
             recording,
             usage,
             position: run.window,
+            path: run.path,
         };
         if let Some(one) = self.trials.iter_mut().find(|one| one.planned.number == number) {
             one.windows.push(window);

@@ -127,6 +127,7 @@ mod tests {
             passed: failed.is_empty(),
             cases: cases.iter().map(|&case| case.to_owned()).collect(),
             operations: BTreeMap::new(),
+            traits: BTreeMap::new(),
             failures: failed
                 .iter()
                 .map(|&case| CaseFailure {

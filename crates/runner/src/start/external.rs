@@ -49,6 +49,7 @@ pub(super) fn attach(
         targets: super::ServiceTargets {
             clear: (*there.target).clone(),
             tls: None,
+            backing: backing_services.targets(),
         },
         backing_services,
     })

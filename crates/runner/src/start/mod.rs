@@ -10,7 +10,7 @@ use crate::certificates::ServiceCertificate;
 use crate::job::target_of;
 use crate::trial::Trial;
 use crate::{BuildOutput, Failure};
-use prony_check::{CheckRequest, DeclaredTls};
+use prony_check::{BackingTargets, CheckRequest, DeclaredTls};
 use prony_config::contract::Contract;
 use prony_config::{Address, Channel, Service, ServiceOrigin};
 use prony_host::{HostError, InheritedVariables, Limits, Network, Process, ProcessSpec, Stdio};
@@ -75,6 +75,8 @@ pub struct ServiceTargets {
     pub clear: Target,
     /// Its TLS port, and its certificates.
     tls: Option<(Target, Arc<ServiceCertificate>)>,
+    /// The addresses of its backing services, for cases that ask them.
+    backing: BackingTargets,
 }
 
 impl ServiceTargets {
@@ -110,6 +112,7 @@ impl ServiceTargets {
             seed,
             thorough,
             allow_writes: service.allows_writes(),
+            backing: &self.backing,
         }
     }
 }
@@ -190,6 +193,7 @@ pub(crate) fn start_service(
     let targets = ServiceTargets {
         clear: target_of(&address, port),
         tls: tls.map(|tls| (tls.certificate.target(&address, tls.port), tls.certificate)),
+        backing: backing_services.targets(),
     };
     Ok(StartedService {
         service,

@@ -38,6 +38,9 @@ fn finite(
     value: f64,
 ) -> Result<(u32, f64), StatisticsError> {
     // A response time may have no bound.
+    if metric.is_difference() && value.is_finite() {
+        return Ok((round, value));
+    }
     if value >= 0.0 && (value.is_finite() || metric.may_have_no_bound()) {
         return Ok((round, value));
     }
@@ -83,10 +86,16 @@ pub(crate) fn resolutions(metric: Metric, services: &[ServiceSample<'_>]) -> Vec
 }
 
 /// The metric of each service; `None` if no trial has it. No interval is narrower than the resolution of the metric.
-pub(crate) fn quantities(table: &Table, resolutions: &[f64], options: &Options) -> Vec<Option<Quantity>> {
+pub(crate) fn quantities(
+    metric: Metric,
+    table: &Table,
+    resolutions: &[f64],
+    options: &Options,
+) -> Vec<Option<Quantity>> {
     let means = means(&logarithms(table), options.confidence);
     let rows = table.iter().zip(means).zip(resolutions);
     rows.map(|((row, on_logs), &resolution)| {
+        let on_logs = on_logs.filter(|_| !metric.is_difference());
         let raw = values(row);
         let without_bound = raw.iter().filter(|value| value.is_infinite()).count() as u32;
         match raw.len() {

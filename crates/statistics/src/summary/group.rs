@@ -145,7 +145,15 @@ fn set_over_baselines(
 /// so throughput compares services; if requests arrive on their own, response time does.
 fn usual_metric(group: &GroupSample<'_>) -> Metric {
     let mut measured = group.services.iter().flat_map(|service| &service.measured);
-    if measured.clone().any(|(_, measured)| took_turns(measured)) {
+    let is_paired = |metric: Metric| {
+        let mut measured = measured.clone();
+        measured.any(|(_, measured)| measured.paired.is_some() && metric.of(measured).is_some())
+    };
+    if is_paired(Metric::OverheadFirstNsP50) {
+        Metric::OverheadFirstNsP50
+    } else if is_paired(Metric::MemoryBytesPerStream) {
+        Metric::MemoryBytesPerStream
+    } else if measured.clone().any(|(_, measured)| took_turns(measured)) {
         // CPU time per request is affected least by other users of the machine.
         Metric::CpuNsPerRequest
     } else if is_capacity(group) {
@@ -223,7 +231,7 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
     for &metric in Metric::ALL {
         let table = estimates::table(metric, services)?;
         let resolutions = estimates::resolutions(metric, services);
-        let quantities = estimates::quantities(&table, &resolutions, options);
+        let quantities = estimates::quantities(metric, &table, &resolutions, options);
         for (metrics, quantity) in all.iter_mut().zip(quantities) {
             metrics.set(metric, quantity);
         }

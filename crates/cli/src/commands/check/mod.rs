@@ -8,7 +8,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::{reporting, signals, text};
 use anyhow::anyhow;
-use prony_check::{CheckRequest, check, protocol_word};
+use prony_check::{BackingTargets, CheckRequest, check, protocol_word};
 use prony_config::Channel;
 use prony_config::contract::Contract;
 use prony_config::project::contract_places;
@@ -187,6 +187,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
         seed,
         thorough: args.thorough,
         allow_writes: args.allow_writes,
+        backing: &BackingTargets::new(),
     });
     Ok(Row {
         id: ServiceId {

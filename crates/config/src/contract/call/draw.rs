@@ -7,7 +7,7 @@ use crate::contract::named_file;
 use crate::contract::source::{
     DrawnSource, MOST_REQUESTS, RowTable, SourceToml, ValueGenerator, stand_in, text_of,
 };
-use crate::contract::toml::{ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
+use crate::contract::toml::{EventsToml, ExpectToml, HeaderExpectToml, MessagesToml, TextOrNumber};
 use crate::format::suggestion::suggest;
 use crate::format::template::mentioned;
 use crate::format::{Spanned, TomlValue};
@@ -362,8 +362,18 @@ fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usi
             [Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()],
             each,
         );
-        for event in std::iter::once(&events.get_ref().each).chain(&events.get_ref().last) {
-            for value in [&event.json, &event.message].into_iter().flatten() {
+        let EventsToml {
+            each: one,
+            first,
+            last,
+            ..
+        } = events.get_ref();
+        let differing = [first, last].into_iter().flatten().flat_map(|several| &several.0);
+        for event in std::iter::once(one).chain(differing) {
+            for value in [&event.json, &event.json_contains, &event.message]
+                .into_iter()
+                .flatten()
+            {
                 TomlValue::texts(value, each);
             }
             for text in [&event.id, &event.event, &event.text].into_iter().flatten() {

@@ -284,7 +284,9 @@ impl Call<'_> {
         let each = &events.each;
         let Some(message) = each.message.as_ref().filter(|_| {
             let others = [&each.id, &each.event, &each.text];
-            events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
+            let differing = events.first.is_none() && events.last.is_none() && !events.separate;
+            let json = [&each.json, &each.json_contains];
+            differing && json.into_iter().all(Option::is_none) && others.into_iter().all(Option::is_none)
         }) else {
             let message = "for gRPC, `events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
@@ -309,6 +311,9 @@ impl Call<'_> {
                 last: None,
                 gap_us: gap,
                 flushed: events.flushed,
+                first: Vec::new(),
+                closing: Vec::new(),
+                separate: false,
             }),
             ..Events::default()
         })

@@ -163,7 +163,7 @@ fn complete(own: &mut CallToml, base: CallToml) {
 }
 
 impl Call<'_> {
-    fn expect(&self) -> &Spanned<ExpectToml> {
+    pub(crate) fn expect(&self) -> &Spanned<ExpectToml> {
         self.written
             .expect
             .as_ref()

@@ -17,14 +17,32 @@ pub struct Restart {
     pub away: Duration,
     /// The longest time from its return until all calls succeed.
     pub recovers: Duration,
+    /// The statuses with which the service may report over HTTP that it is away.
+    pub statuses: Vec<u16>,
+    /// The longest time until such a reply.
+    pub reply_within: Duration,
 }
 
 const DEFAULT_AWAY: Duration = Duration::from_secs(1);
 const DEFAULT_RECOVERS: Duration = Duration::from_secs(5);
+/// `Internal Server Error` and `Service Unavailable`.
+const DEFAULT_STATUSES: [u16; 2] = [500, 503];
 /// The longest absence of a backing service: its data has no owner after a minute and is removed.
 const LONGEST_AWAY: Duration = Duration::from_secs(30);
 
 impl Contract {
+    /// Whether the contract has a backing service of this name.
+    pub(super) fn verify_backing_service(&self, name: &Spanned<String>) -> Result<(), ConfigError> {
+        let all = &self.written.backing_service;
+        let known = name.get_ref();
+        if all.contains_key(known) {
+            return Ok(());
+        }
+        let help = suggest(all.keys().map(String::as_str), known);
+        let message = format!("there is no backing service `{known}`");
+        Err(self.file.invalid_with(name.span(), message, help))
+    }
+
     /// Reads the key `restart` of a case.
     pub(super) fn restart(&self, case: &Spanned<CaseToml>) -> Result<Option<Restart>, ConfigError> {
         let written = case.get_ref();
@@ -35,14 +53,11 @@ impl Contract {
             service,
             down,
             recover_within,
+            statuses,
+            reply_within,
         } = restart.get_ref();
         let name = service.get_ref();
-        let all = &self.written.backing_service;
-        if !all.contains_key(name) {
-            let help = suggest(all.keys().map(String::as_str), name);
-            let message = format!("there is no backing service `{name}`");
-            return Err(self.file.invalid_with(service.span(), message, help));
-        }
+        self.verify_backing_service(service)?;
         if written.deliver != Deliver::Whole {
             let message = "with `restart`, each call has a connection of its own";
             return Err(self
@@ -58,10 +73,17 @@ impl Contract {
             );
             return Err(self.invalid(down.span(), message));
         }
+        let recovers = recover_within.map_or(DEFAULT_RECOVERS, |time| time.0);
         Ok(Some(Restart {
             backing_service: name.clone(),
             away,
-            recovers: recover_within.map_or(DEFAULT_RECOVERS, |time| time.0),
+            recovers,
+            statuses: if statuses.is_empty() {
+                DEFAULT_STATUSES.to_vec()
+            } else {
+                statuses.clone()
+            },
+            reply_within: reply_within.map_or(away + recovers, |time| time.0),
         }))
     }
 
@@ -74,15 +96,18 @@ impl Contract {
         if self.restart(case)?.is_none() {
             return Ok(());
         }
-        let stands_alone =
-            |call: &Call<'_>| call.written.retry_for.is_none() && call.captured_names().next().is_none();
+        let stands_alone = |call: &Call<'_>| {
+            let written = &call.written;
+            let goes_elsewhere = written.retry_for.is_some() || written.backing_service.is_some();
+            !goes_elsewhere && call.captured_names().next().is_none()
+        };
         if calls.iter().all(stands_alone) {
             return Ok(());
         }
         let name = case.get_ref().name.get_ref();
         let message =
             format!("case \"{name}\": calls of a case with `restart` are repeated, each on its own");
-        let help = "remove `capture` and `retry_for`";
+        let help = "remove `capture`, `retry_for` and `backing_service`";
         Err(self.file.invalid_with(case.get_ref().name.span(), message, help))
     }
 }
@@ -116,7 +141,8 @@ impl Contract {
                 "remove `deliver` and `restart`",
             );
         }
-        if !calls.iter().all(Call::expects_events) {
+        let mut streams = calls.iter().filter(|call| call.written.backing_service.is_none());
+        if !streams.all(Call::expects_events) {
             return at(
                 "clients disconnect in the middle of streams",
                 "each call of the case must expect `events`",

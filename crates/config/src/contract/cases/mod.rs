@@ -87,6 +87,10 @@ pub struct Exchange {
     pub until: Option<Duration>,
     /// A file that changes just before the request.
     pub change: Option<FileChange>,
+    /// The backing service that receives the request; `None`: the service.
+    pub backing_service: Option<String>,
+    /// Whether the connection may end before the reply is complete.
+    pub may_break_off: bool,
 }
 
 impl Case {
@@ -106,6 +110,13 @@ impl Case {
     /// Whether none of its requests changes data.
     pub fn is_safe(&self) -> bool {
         self.exchanges.iter().all(|exchange| exchange.is_safe)
+    }
+
+    /// The backing services that receive requests of this case.
+    pub fn backing_services(&self) -> impl Iterator<Item = &str> {
+        self.exchanges
+            .iter()
+            .filter_map(|exchange| exchange.backing_service.as_deref())
     }
 }
 
@@ -176,6 +187,9 @@ impl Contract {
         let mut captured = BTreeSet::new();
         let mut calls = Vec::new();
         for (call, own) in self.calls(case)? {
+            if let Some(name) = &call.written.backing_service {
+                self.verify_backing_service(name)?;
+            }
             let own = own.map(|own| own.with.clone()).unwrap_or_default();
             call.verify(&own, &captured, protocols)?;
             captured.extend(call.captured_names().map(str::to_owned));
@@ -281,7 +295,9 @@ impl Contract {
             Deliver::SingleBytes => Delivery::SingleBytes,
             Deliver::Pipelined => Delivery::Packets(usize::MAX),
             Deliver::Chunked => Delivery::Chunked(CHUNK),
-            Deliver::ManyConnections => Delivery::ManyConnections(CONNECTIONS),
+            Deliver::ManyConnections => {
+                Delivery::ManyConnections(written.connections.map_or(CONNECTIONS, |number| number as usize))
+            }
         };
         if !speaks || !delivery.fits(protocol) {
             return Ok(None);
@@ -459,6 +475,12 @@ impl Call<'_> {
             within: within.map(|time| time.0),
             until: self.written.retry_for.map(|time| time.0),
             change: self.file_change()?,
+            backing_service: self
+                .written
+                .backing_service
+                .as_ref()
+                .map(|name| name.get_ref().clone()),
+            may_break_off: self.expect().get_ref().may_break_off,
         })
     }
 }

@@ -85,6 +85,8 @@ impl Contract {
             within: None,
             until: None,
             change: None,
+            backing_service: None,
+            may_break_off: false,
         };
         Ok(SingleCall { exchange, expected })
     }

@@ -169,6 +169,9 @@ pub(crate) struct CallToml {
     /// Change a file of known bytes before the request. Only in cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<Spanned<FileChangeToml>>,
+    /// The request is sent to this backing service instead of the service; in a case with `disconnect`, after the clients have left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) backing_service: Option<Spanned<String>>,
 }
 
 /// A change of a file of known bytes.
@@ -203,6 +206,7 @@ impl From<&OperationToml> for CallToml {
             script: None,
             retry_for: None,
             change: None,
+            backing_service: None,
         }
     }
 }

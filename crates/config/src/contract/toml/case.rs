@@ -38,6 +38,10 @@ pub(crate) struct CaseToml {
     /// Clients that disconnect in the middle of their streams.
     #[schemars(extend("x-aliases" = ["leave"]))]
     pub(crate) disconnect: Option<Spanned<ClientDisconnectToml>>,
+    /// The number of connections over which `many_connections` spreads the requests. Default: 32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub(crate) connections: Option<u32>,
 }
 
 /// A backing service that goes away and comes back with the same data.
@@ -50,6 +54,12 @@ pub(crate) struct RestartToml {
     pub(crate) down: Option<Spanned<DurationText>>,
     /// The longest time from its return until all calls succeed. Default: 5 s.
     pub(crate) recover_within: Option<DurationText>,
+    /// The statuses with which the service may report that it is away. Default: 500 and 503.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) statuses: Vec<u16>,
+    /// The longest time until such a reply. Default: `down` and `recover_within` together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reply_within: Option<DurationText>,
 }
 
 /// Clients that disconnect in the middle of their streams.

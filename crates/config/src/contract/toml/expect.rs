@@ -70,6 +70,9 @@ pub(crate) struct ExpectToml {
     pub(crate) echoed: bool,
     /// The longest time until the reply is complete. Only in cases.
     pub(crate) within: Option<DurationText>,
+    /// Whether the connection may also end before the reply is complete. Only in cases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) may_break_off: bool,
     /// Expectations that only prony's own contracts use.
     pub(crate) builtin: Option<BuiltinToml>,
     /// The body equals a file of known bytes, or a slice of it.
@@ -227,17 +230,35 @@ pub(crate) enum TableRowsToml {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventsToml {
-    /// The number of messages, without the last one if `last` describes it.
+    /// The number of messages, without those that `last` describes.
     pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: EventToml,
-    /// The message after these, which ends the stream.
-    pub(crate) last: Option<EventToml>,
+    /// The first messages, which differ from `each`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first: Option<OneOrMany<EventToml>>,
+    /// The message after these, which ends the stream, or several.
+    #[serde(serialize_with = "one_or_many")]
+    pub(crate) last: Option<OneOrMany<EventToml>>,
     /// The service waits this long before each message but the first, in microseconds.
     pub(crate) gap_us: Option<Spanned<TextOrNumber>>,
     /// Whether each message must arrive when it is due, and not only the whole stream.
     #[serde(default)]
     pub(crate) flushed: bool,
+    /// Whether at least half of the messages must arrive half of `gap_us` or more after the one before: none of them waits for others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) separate: bool,
+}
+
+/// Writes one message as itself, and several as a list.
+fn one_or_many<S: serde::Serializer>(
+    messages: &Option<OneOrMany<EventToml>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match messages {
+        Some(OneOrMany(several)) if several.len() == 1 => several.first().serialize(serializer),
+        other => other.serialize(serializer),
+    }
 }
 
 /// One message of a stream.
@@ -250,6 +271,9 @@ pub(crate) struct EventToml {
     pub(crate) event: Option<Spanned<String>>,
     /// The data equals this JSON.
     pub(crate) json: Option<SpannedValue>,
+    /// JSON that the data contains. Its objects may have further members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) json_contains: Option<SpannedValue>,
     /// The exact data.
     pub(crate) text: Option<Spanned<String>>,
     /// For gRPC: the whole message.

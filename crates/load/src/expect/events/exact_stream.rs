@@ -12,6 +12,12 @@ pub struct ExactStream {
     pub count: Template,
     /// The expected form of each of them.
     pub each: MessageRule,
+    /// The expected forms of the first of them, which differ from `each`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<MessageRule>,
+    /// The expected forms of messages after them and before `last`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closing: Vec<MessageRule>,
     /// The expected form of one final message after them; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<MessageRule>,
@@ -23,6 +29,9 @@ pub struct ExactStream {
     /// first and the last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushed: bool,
+    /// Whether at least half of the messages must arrive half of a pause or more after the one before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub separate: bool,
 }
 
 /// The expected form of a message; absent fields may have any value.
@@ -46,6 +55,8 @@ pub struct MessageRule {
 pub enum Data {
     /// Equal as JSON.
     Json(Template),
+    /// JSON that contains all of this.
+    JsonContains(Template),
     /// Exactly these bytes.
     Text(Template),
     /// Equal as Protocol Buffers messages, whatever their encoding.

@@ -16,8 +16,11 @@ pub(super) struct CompiledWhole {
     count: Template,
     gap_us: Option<Template>,
     flushed: bool,
+    separate: bool,
     each: CompiledShape,
-    last: Option<CompiledShape>,
+    first: Vec<CompiledShape>,
+    /// The messages after `count` ones, in order.
+    last: Vec<CompiledShape>,
     /// The word for one of them in messages: `event` or `message`.
     noun: &'static str,
     /// The parameters that messages mention. Their values are the same for the whole stream.
@@ -34,6 +37,7 @@ struct CompiledShape {
 #[derive(Debug, Clone)]
 enum CompiledData {
     Json(Template),
+    JsonContains(Template),
     Text(Template),
     Messages(MessageDescriptor, Vec<Bytes>),
 }
@@ -41,13 +45,14 @@ enum CompiledData {
 impl CompiledWhole {
     pub(super) fn compile(whole: &ExactStream) -> Result<Self, ExpectationError> {
         let each = CompiledShape::compile(&whole.each)?;
-        let last = whole.last.as_ref().map(CompiledShape::compile).transpose()?;
+        let compiled = |shapes: &mut dyn Iterator<Item = &MessageRule>| -> Result<Vec<_>, ExpectationError> {
+            shapes.map(CompiledShape::compile).collect()
+        };
+        let first = compiled(&mut whole.first.iter())?;
+        let last = compiled(&mut whole.closing.iter().chain(&whole.last))?;
         let mut parameters = Vec::new();
-        for template in [Some(&each), last.as_ref()]
-            .into_iter()
-            .flatten()
-            .flat_map(CompiledShape::templates)
-        {
+        let shapes = [&each].into_iter().chain(&first).chain(&last);
+        for template in shapes.flat_map(CompiledShape::templates) {
             template.visit_parameters(&mut |index| parameters.push(index));
         }
         parameters.sort_unstable();
@@ -56,7 +61,9 @@ impl CompiledWhole {
             count: whole.count.clone(),
             gap_us: whole.gap_us.clone(),
             flushed: whole.flushed,
+            separate: whole.separate,
             each,
+            first,
             last,
             noun: match whole.each.data {
                 Some(Data::Messages(_)) => "message",
@@ -69,7 +76,7 @@ impl CompiledWhole {
     /// Whether any rule reads the data of messages.
     pub(super) fn reads_data(&self) -> bool {
         let reads = |shape: &CompiledShape| shape.data.is_some();
-        reads(&self.each) || self.last.as_ref().is_some_and(reads)
+        reads(&self.each) || self.first.iter().chain(&self.last).any(reads)
     }
 }
 
@@ -78,6 +85,7 @@ impl CompiledShape {
         let data = match &shape.data {
             None => None,
             Some(Data::Json(json)) => Some(CompiledData::Json(json.clone())),
+            Some(Data::JsonContains(json)) => Some(CompiledData::JsonContains(json.clone())),
             Some(Data::Text(text)) => Some(CompiledData::Text(text.clone())),
             Some(Data::Messages(encoded)) => Some(CompiledData::Messages(
                 protobuf::message_type(&encoded.schema, &encoded.message)?,
@@ -93,7 +101,11 @@ impl CompiledShape {
 
     fn templates(&self) -> impl Iterator<Item = &Template> {
         let data = match &self.data {
-            Some(CompiledData::Json(template) | CompiledData::Text(template)) => Some(template),
+            Some(
+                CompiledData::Json(template)
+                | CompiledData::JsonContains(template)
+                | CompiledData::Text(template),
+            ) => Some(template),
             Some(CompiledData::Messages(..)) | None => None,
         };
         [self.id.as_ref(), self.name.as_ref(), data].into_iter().flatten()
@@ -110,6 +122,8 @@ pub(super) struct ExpectedStreamState {
     /// Arrival times of the first and the latest one of `each` after the request, ns.
     first: u64,
     latest: u64,
+    /// Messages of `each` that arrived half of a pause or more after the one before.
+    separate: u64,
     /// The values of the parameters that messages mention.
     values: Vec<Vec<u8>>,
     wanted: Vec<u8>,
@@ -126,7 +140,7 @@ impl ExpectedStreamState {
         self.count = self.number(&whole.count, value);
         let gap_us = whole.gap_us.as_ref().and_then(|gap| self.number(gap, value));
         self.gap_ns = gap_us.unwrap_or_default().saturating_mul(1_000);
-        (self.received, self.first, self.latest) = (0, 0, 0);
+        (self.received, self.first, self.latest, self.separate) = (0, 0, 0, 0);
     }
 
     fn number(&mut self, template: &Template, value: &mut impl FnMut(usize, &mut Vec<u8>)) -> Option<u64> {
@@ -144,13 +158,15 @@ impl ExpectedStreamState {
     ) -> Result<(), Mismatch> {
         self.received += 1;
         let (number, count) = (self.received, self.expected_count()?);
+        let place = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
         if number <= count {
-            self.compare(whole, &whole.each, message)?;
+            let shape = whole.first.get(place(number)).unwrap_or(&whole.each);
+            self.compare(whole, shape, message)?;
             return self.time(whole.noun, number, after);
         }
-        match &whole.last {
-            Some(last) if number == count + 1 => self.compare(whole, last, message),
-            _ => Err(Mismatch::new(
+        match whole.last.get(place(number - count)) {
+            Some(last) => self.compare(whole, last, message),
+            None => Err(Mismatch::new(
                 format!("{}s: too many", whole.noun),
                 in_all(whole, count),
                 format!("one more: {}", excerpt(message.data)),
@@ -161,7 +177,7 @@ impl ExpectedStreamState {
     /// Judges the end of the stream.
     pub(super) fn end(&self, whole: &CompiledWhole) -> Result<(), Mismatch> {
         let count = self.expected_count()?;
-        if self.received < count + u64::from(whole.last.is_some()) {
+        if self.received < count + whole.last.len() as u64 {
             let got = format!("{}, and the end of the stream", self.received);
             let what = format!("{}s: too few", whole.noun);
             return Err(Mismatch::new(what, in_all(whole, count), got));
@@ -178,6 +194,15 @@ impl ExpectedStreamState {
                 format!("{:?}", Duration::from_nanos(spread)),
             ));
         }
+        let least = count.saturating_sub(1) / 2;
+        if whole.separate && self.separate < least {
+            let half = Duration::from_nanos(self.gap_ns / 2);
+            return Err(Mismatch::new(
+                format!("{}s: not flushed one by one", whole.noun),
+                format!("{least} or more that arrive {half:?} or more after the one before"),
+                self.separate.to_string(),
+            ));
+        }
         Ok(())
     }
 
@@ -189,6 +214,8 @@ impl ExpectedStreamState {
     fn time(&mut self, noun: &str, number: u64, after: u64) -> Result<(), Mismatch> {
         if number == 1 {
             self.first = after;
+        } else if after.saturating_sub(self.latest) >= self.gap_ns / 2 {
+            self.separate += 1;
         }
         self.latest = after;
         let due = self.gap_ns.saturating_mul(number - 1);
@@ -241,12 +268,16 @@ impl ExpectedStreamState {
                     ..mismatch
                 })
             }
-            Some(CompiledData::Json(json)) => {
+            Some(CompiledData::Json(json) | CompiledData::JsonContains(json)) => {
                 let wanted = self.render(whole, json);
                 if equal_but_for_spaces(wanted, message.data) {
                     return Ok(());
                 }
-                json::equal(wanted, message.data).map_err(|mismatch| Mismatch {
+                let compared = match &shape.data {
+                    Some(CompiledData::Json(_)) => json::equal(wanted, message.data),
+                    _ => json::has(wanted, message.data),
+                };
+                compared.map_err(|mismatch| Mismatch {
                     what: format!("event {number}: {}", mismatch.what.replacen("body", "data", 1)),
                     ..mismatch
                 })
@@ -268,9 +299,10 @@ impl ExpectedStreamState {
 
 fn in_all(whole: &CompiledWhole, count: u64) -> String {
     let noun = whole.noun;
-    match whole.last {
-        None => format!("{count} {noun}s"),
-        Some(_) => format!("{count} {noun}s and the last one"),
+    match whole.last.len() {
+        0 => format!("{count} {noun}s"),
+        1 => format!("{count} {noun}s and the last one"),
+        last => format!("{count} {noun}s and the last {last}"),
     }
 }
 

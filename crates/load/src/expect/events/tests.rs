@@ -318,6 +318,9 @@ fn ticks() -> Events {
             }),
             gap_us: text("10000"),
             flushed: true,
+            first: Vec::new(),
+            closing: Vec::new(),
+            separate: false,
         }),
         ..Events::default()
     }
@@ -397,6 +400,55 @@ fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
 }
 
 #[test]
+fn the_first_and_the_closing_messages_may_differ_and_none_waits_for_others() {
+    let named = |name: &str| MessageRule {
+        name: Some(Template::literal(name)),
+        ..MessageRule::default()
+    };
+    let mut events = ticks();
+    if let Some(whole) = &mut events.whole {
+        whole.first = vec![MessageRule {
+            data: Some(Data::JsonContains(Template::literal(r#"{"n":1}"#))),
+            ..named("first")
+        }];
+        whole.closing = vec![named("nearly")];
+        (whole.flushed, whole.separate) = (false, true);
+    }
+    let event = |name: &str, at: u64| (format!("event: {name}\ndata: {{\"n\": 1, \"more\": []}}\n\n"), at);
+    let right = vec![
+        event("first", 0),
+        tick(2),
+        tick(3),
+        event("nearly", 20),
+        event("end", 20),
+    ];
+    let changed = |change: &dyn Fn(&mut TimedEvents)| {
+        let mut pieces = right.clone();
+        change(&mut pieces);
+        verdict(&events, &pieces)
+    };
+    assert_eq!(changed(&|_| {}), "right");
+    assert_eq!(
+        changed(&|pieces| pieces[0].0 = pieces[0].0.replace("1,", "2,")),
+        "event 1: data at n: 1 / 2"
+    );
+    assert_eq!(
+        changed(&|pieces| drop(pieces.remove(3))),
+        "event 4: name: nearly / end"
+    );
+    assert_eq!(
+        changed(&|pieces| drop(pieces.pop())),
+        "events: too few: 3 events and the last 2 / 4, and the end of the stream"
+    );
+    // One of the three may have waited for another one.
+    assert_eq!(changed(&|pieces| pieces[1].1 = 20), "right");
+    assert_eq!(
+        changed(&|pieces| pieces.iter_mut().for_each(|(_, at)| *at = 500)),
+        "events: not flushed one by one: 1 or more that arrive 5ms or more after the one before / 0"
+    );
+}
+
+#[test]
 fn a_formula_of_a_stream_uses_the_message_and_the_parameters() {
     let product = Formula::Of(Box::new((Formula::Item, Formula::Value(0))), Operator::Times);
     let events = Events {
@@ -409,6 +461,9 @@ fn a_formula_of_a_stream_uses_the_message_and_the_parameters() {
             last: None,
             gap_us: None,
             flushed: false,
+            first: Vec::new(),
+            closing: Vec::new(),
+            separate: false,
         }),
         ..Events::default()
     };
@@ -545,6 +600,9 @@ fn numbers() -> Events {
             last: None,
             gap_us: Some(Template::literal("10000")),
             flushed: true,
+            first: Vec::new(),
+            closing: Vec::new(),
+            separate: false,
         }),
         longest: 20,
         ..Events::default()

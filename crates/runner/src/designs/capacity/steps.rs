@@ -166,6 +166,7 @@ impl<'a> CapacitySteps<'a> {
             length: Duration::from_nanos(length_ns),
             purpose,
             window: None,
+            path: None,
         }
     }
 

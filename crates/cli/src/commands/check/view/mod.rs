@@ -93,8 +93,8 @@ pub(super) fn headline(rows: &[Row]) -> String {
     let what = match &row.outcome {
         Outcome::Checked(report) if report.cases.is_empty() => "every case was skipped".to_owned(),
         Outcome::Checked(report) => {
-            let failed = report.cases.iter().filter(|case| !case.passed()).count();
-            let all = report.cases.len();
+            let failed = report.required().filter(|case| !case.passed()).count();
+            let all = report.required().count();
             format!("{} of {all} cases", if failed > 0 { failed } else { all })
         }
         Outcome::Failed(excluded) => first_line(&excluded.reason),
@@ -125,7 +125,7 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
 /// One line for each operation and each further case of the contract, then the common cases.
 fn operations(report: &CheckReport, columns: usize) -> String {
     let (common, own): (Vec<&CaseReport>, Vec<&CaseReport>) =
-        report.cases.iter().partition(|case| is_common_case(&case.name));
+        report.required().partition(|case| is_common_case(&case.name));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for operation in &report.operations {
         let (mark, text) = of_operation(report, operation, &own);
@@ -161,6 +161,16 @@ fn operations(report: &CheckReport, columns: usize) -> String {
             let title = if is_first { COMMON } else { "" };
             lines.push([title.to_owned(), String::new(), mark.to_owned(), names.join(", ")]);
         }
+    }
+    for (place, (name, has)) in report.traits().into_iter().enumerate() {
+        let title = if place == 0 { "traits" } else { "" };
+        let (mark, word) = if has { ("✓", "yes") } else { ("–", "no") };
+        lines.push([
+            title.to_owned(),
+            String::new(),
+            mark.to_owned(),
+            format!("{name}: {word}"),
+        ]);
     }
     aligned(&lines, columns)
 }
@@ -261,17 +271,18 @@ fn services(rows: &[Row], columns: usize) -> String {
 }
 
 fn of_report(report: &CheckReport) -> String {
-    let all = report.cases.len();
+    let all = report.required().count();
     let failed: Vec<&str> = report
-        .cases
-        .iter()
+        .required()
         .filter(|case| !case.passed())
         .map(|case| case.name.as_str())
         .collect();
     if all == 0 {
         "– every case was skipped".to_owned()
     } else if failed.is_empty() {
-        format!("✓ {all} of {all}")
+        let traits = report.traits().into_iter();
+        let shown = traits.map(|(name, has)| format!("; {name}: {}", if has { "yes" } else { "no" }));
+        format!("✓ {all} of {all}{}", shown.collect::<String>())
     } else {
         format!("✗ {}", failed.join(", "))
     }
@@ -290,7 +301,7 @@ fn faults(row: &Row, is_alone: bool, columns: usize) -> Vec<String> {
     };
     match &row.outcome {
         Outcome::Checked(report) => {
-            let failed = report.cases.iter().filter(|case| !case.passed());
+            let failed = report.required().filter(|case| !case.passed());
             failed.flat_map(|case| of_case(&name, case, columns)).collect()
         }
         Outcome::Failed(excluded) => {
@@ -371,8 +382,8 @@ fn summary(rows: &[Row], columns: usize) -> String {
         },
     ] = rows
     {
-        let failed = report.cases.iter().filter(|case| !case.passed()).count();
-        let passed = report.cases.len() - failed;
+        let failed = report.required().filter(|case| !case.passed()).count();
+        let passed = report.required().count() - failed;
         format!("{} passed, {failed} failed", plural(passed as u64, "case"))
     } else {
         let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();

@@ -34,6 +34,8 @@ pub(super) fn only_one(
             within: None,
             until: None,
             change: None,
+            backing_service: None,
+            may_break_off: false,
         },
         expected: false,
     };

@@ -1,0 +1,3 @@
+module go-gateway
+
+go 1.24
