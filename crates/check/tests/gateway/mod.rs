@@ -95,7 +95,8 @@ fn a_trait_that_is_missing_is_no_failure() {
     assert_eq!(report.traits().get("error body unchanged"), Some(&false));
     assert_eq!(report.traits().get("byte-true"), Some(&true));
     let required: Vec<&str> = report
-        .required()
+        .cases
+        .iter()
         .filter(|case| !case.passed())
         .map(|case| case.name.as_str())
         .collect();

@@ -93,8 +93,8 @@ pub(super) fn headline(rows: &[Row]) -> String {
     let what = match &row.outcome {
         Outcome::Checked(report) if report.cases.is_empty() => "every case was skipped".to_owned(),
         Outcome::Checked(report) => {
-            let failed = report.required().filter(|case| !case.passed()).count();
-            let all = report.required().count();
+            let failed = report.cases.iter().filter(|case| !case.passed()).count();
+            let all = report.cases.iter().count();
             format!("{} of {all} cases", if failed > 0 { failed } else { all })
         }
         Outcome::Failed(excluded) => first_line(&excluded.reason),
@@ -125,7 +125,7 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
 /// One line for each operation and each further case of the contract, then the common cases.
 fn operations(report: &CheckReport, columns: usize) -> String {
     let (common, own): (Vec<&CaseReport>, Vec<&CaseReport>) =
-        report.required().partition(|case| is_common_case(&case.name));
+        report.cases.iter().partition(|case| is_common_case(&case.name));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for operation in &report.operations {
         let (mark, text) = of_operation(report, operation, &own);
@@ -271,9 +271,10 @@ fn services(rows: &[Row], columns: usize) -> String {
 }
 
 fn of_report(report: &CheckReport) -> String {
-    let all = report.required().count();
+    let all = report.cases.iter().count();
     let failed: Vec<&str> = report
-        .required()
+        .cases
+        .iter()
         .filter(|case| !case.passed())
         .map(|case| case.name.as_str())
         .collect();
@@ -301,7 +302,7 @@ fn faults(row: &Row, is_alone: bool, columns: usize) -> Vec<String> {
     };
     match &row.outcome {
         Outcome::Checked(report) => {
-            let failed = report.required().filter(|case| !case.passed());
+            let failed = report.cases.iter().filter(|case| !case.passed());
             failed.flat_map(|case| of_case(&name, case, columns)).collect()
         }
         Outcome::Failed(excluded) => {
@@ -382,8 +383,8 @@ fn summary(rows: &[Row], columns: usize) -> String {
         },
     ] = rows
     {
-        let failed = report.required().filter(|case| !case.passed()).count();
-        let passed = report.required().count() - failed;
+        let failed = report.cases.iter().filter(|case| !case.passed()).count();
+        let passed = report.cases.iter().count() - failed;
         format!("{} passed, {failed} failed", plural(passed as u64, "case"))
     } else {
         let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
