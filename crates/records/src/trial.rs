@@ -451,9 +451,6 @@ pub struct ServiceCheck {
     /// Remarks that are no failures.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Whether the service has each trait of the contract, which is no condition for passing.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub traits: BTreeMap<String, bool>,
     /// The operations and cases that were not sent, because they may change data on a server that prony did not start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,

@@ -45,7 +45,7 @@ pub enum RankBy {
 
 impl RankBy {
     /// Every metric.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Goodput,
         Self::Sequences,
         Self::P50,
