@@ -394,11 +394,11 @@ impl CompiledSchema {
             known.push(b'?');
             known.extend_from_slice(body);
         }
-        let result = if memory.equal.contains(place, b"", &known) {
+        let result = if memory.accepted.contains(place, b"", &known) {
             Ok(())
         } else {
             self.judge(body)
-                .inspect(|()| memory.equal.insert(place, b"", &known))
+                .inspect(|()| memory.accepted.insert(place, b"", &known))
         };
         memory.wanted = known;
         result
