@@ -470,8 +470,8 @@ fn fresh_reply(id: &str) -> String {
     )
 }
 
-/// JSON that differs in each reply is compared, alternatives and a schema are judged: all replies of the load, as
-/// JSON and as one event.
+/// JSON that differs in each reply is compared, alternatives and a schema are judged. The replies are JSON, then single
+/// events. Every reply is judged, although the share is small.
 fn json_of_fresh_replies(transport: TransportChoice) {
     use std::io::{BufReader, Write as _};
     for is_event in [false, true] {
