@@ -206,7 +206,7 @@ mod tests {
     /// The machine is twice as slow in the second round: the ratio does not change.
     #[test]
     fn a_round_is_compared_with_itself() {
-        let trials = [
+        let trials = vec![
             trial(0, "http1", 100_000, 0),
             trial(1, "https1", 300_000, 984),
             trial(2, "https1", 600_000, 984),
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn half_of_the_sessions_is_no_resumption() {
-        let trials = [
+        let trials = vec![
             trial(0, "http1", 100_000, 0),
             trial(1, "https1", 300_000, 492),
             trial(2, "https1", 300_000, 492),
