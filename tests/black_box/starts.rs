@@ -116,7 +116,7 @@ fn a_cold_start_tells_which_files_a_service_uses_and_whether_they_were_in_memory
     let report = report(&checkout);
     let row = row(&report, "cold", "toy-reading");
     let (used, all) = (point(row, "artefact_bytes_used"), point(row, "artefact_bytes"));
-    assert!(used >= 8.0 * MIB && used < 9.0 * MIB, "{row}");
+    assert!((8.0 * MIB..9.0 * MIB).contains(&used), "{row}");
     assert!(all >= 16.0 * MIB, "{row}");
     let trials = checkout.prony(&["report", "--format", "json"]).json();
     assert!(trials["groups"][0]["load"]["measures"] == "cold", "{trials}");

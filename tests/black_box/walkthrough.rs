@@ -145,7 +145,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
         unknown.code == Some(2)
             && unknown
                 .err
-                .contains("known contracts are account, catalog, echo, events, fortunes, hello,"),
+                .contains("known contracts are account, catalog, echo, events, files, files-precompressed,"),
         "{unknown:?}"
     );
     std::fs::write(folder.path().join("prony.toml"), "store = \"kept/runs.db\"\n").expect("a file");

@@ -194,8 +194,7 @@ fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
 pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     let seed = !request.seed;
     let mut cases = request.cases(seed);
-    cases.retain(|case| !case.alone && !case.thorough && case.shows.is_none());
-    cases.retain(|case| !case.is_disruptive());
+    cases.retain(|case| !case.alone && !case.thorough && case.shows.is_none() && !case.is_disruptive());
     for case in &mut cases {
         let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
         // A long case whose calls capture nothing is a list of values, of which a sample is enough. Any other case needs all calls.

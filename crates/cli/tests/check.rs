@@ -287,7 +287,7 @@ fn bad_input_exits_with_code_2() {
     for (arguments, part) in [
         (
             vec!["check", "--url", url, "nothing"],
-            "no contract `nothing`: known contracts are account, catalog, echo, events, fortunes, hello,",
+            "no contract `nothing`: known contracts are account, catalog, echo, events, files, files-precompressed,",
         ),
         (vec!["check", "--url", url, own], "error: unknown key `titel`"),
         (

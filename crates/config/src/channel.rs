@@ -13,15 +13,15 @@ pub enum Channel {
     Http1,
     /// HTTP/2, by prior knowledge.
     Http2,
-    /// HTTP/1.1 over TLS.
-    Https1,
-    /// HTTP/2 over TLS.
-    Https2,
     /// gRPC over HTTP/2.
     Grpc,
     /// WebSocket over HTTP/1.1.
     #[serde(rename = "websocket")]
     WebSocket,
+    /// HTTP/1.1 over TLS.
+    Https1,
+    /// HTTP/2 over TLS.
+    Https2,
 }
 
 impl Channel {

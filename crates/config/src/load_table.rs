@@ -52,13 +52,13 @@ pub(crate) enum LoadToml<C = NonZeroU32, R = Rate> {
         /// Requests in flight on each connection: HTTP/1.1 pipelining or HTTP/2 streams; default: 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         in_flight: Option<NonZeroU32>,
-        /// Pause between a reply and the next request; default: none.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        think: Option<DurationText>,
         /// Connections in each room of a WebSocket, where a message of one is delivered to all.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("x-aliases" = ["members"]))]
         room_size: Option<Spanned<NonZeroU32>>,
+        /// Pause between a reply and the next request; default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        think: Option<DurationText>,
     },
     /// An open loop: requests are due at times that do not depend on replies.
     Open {

@@ -338,9 +338,10 @@ fn files_of_known_bytes(transport: TransportChoice) {
             let file = path_of(&request.line).trim_start_matches('/').to_owned();
             let file = KnownFile::find(&file).expect("a file");
             let body = file.content(3, 1);
-            let (coding, body) = match file.is_text {
-                true => ("Content-Encoding: gzip\r\n", gzipped(&body)),
-                false => ("", body),
+            let (coding, body) = if file.is_text {
+                ("Content-Encoding: gzip\r\n", gzipped(&body))
+            } else {
+                ("", body)
             };
             let (kind, length) = (file.media_type, body.len());
             let head = format!(
@@ -470,8 +471,54 @@ fn fresh_reply(id: &str) -> String {
     )
 }
 
-/// JSON that differs in each reply is compared, alternatives and a schema are judged: all replies of the load, as
-/// JSON and as one event.
+/// Alternatives, rules for JSON, a list and a schema, which the replies meet.
+fn fresh_expectation() -> Expectation {
+    let alternative = |status: u16, body: BodyRule| Expectation {
+        status: vec![status],
+        single_event: true,
+        body: vec![body],
+        ..Expectation::default()
+    };
+    let schema = serde_json::json!({
+        "required": ["result"],
+        "properties": { "result": { "required": ["ttl", "text"], "properties": { "ttl": { "minimum": 0 } } } },
+    });
+    Expectation {
+        status: vec![200, 400],
+        single_event: true,
+        any: vec![
+            alternative(400, BodyRule::JsonPart(around(r#"{"id":"#, r#","error":{}}"#))),
+            alternative(
+                200,
+                BodyRule::JsonPart(around(r#"{"id":"#, r#","result":{"kind":"item"}}"#)),
+            ),
+        ],
+        body: vec![
+            BodyRule::JsonPart(around(r#"{"id":"#, r#","error":null,"result":{"ttl":5.0}}"#)),
+            BodyRule::JsonNotContains(Template::literal(r#"{"result":{"kind":"error"}}"#)),
+            BodyRule::JsonText(JsonText {
+                at: "/result/text".into(),
+                json: around(r#"{"id":"#, r#","tags":["a","é"]}"#),
+            }),
+            BodyRule::List(List {
+                first: Template(vec![Part::Value(0)]),
+                count: Template::literal("1"),
+                each: Template(vec![
+                    Part::Literal(r#"{"n":"#.into()),
+                    Part::Formula(Formula::Item),
+                    Part::Literal("}".into()),
+                ]),
+                at: Some("/result/list".into()),
+                only: false,
+            }),
+            BodyRule::JsonSchema(SchemaPart::whole(schema)),
+        ],
+        ..Expectation::default()
+    }
+}
+
+/// JSON that differs in each reply is compared, alternatives and a schema are judged. The replies are JSON, then single
+/// events. Every reply is judged, although the share is small.
 fn json_of_fresh_replies(transport: TransportChoice) {
     use std::io::{BufReader, Write as _};
     for is_event in [false, true] {
@@ -496,48 +543,6 @@ fn json_of_fresh_replies(transport: TransportChoice) {
         });
         let mut job = toy::job(server.address, transport);
         job.check.share = 0.05;
-        let alternative = |status: u16, body: BodyRule| Expectation {
-            status: vec![status],
-            single_event: true,
-            body: vec![body],
-            ..Expectation::default()
-        };
-        let schema = serde_json::json!({
-            "required": ["result"],
-            "properties": { "result": { "required": ["ttl", "text"], "properties": { "ttl": { "minimum": 0 } } } },
-        });
-        let expect = Expectation {
-            status: vec![200, 400],
-            single_event: true,
-            any: vec![
-                alternative(400, BodyRule::JsonPart(around(r#"{"id":"#, r#","error":{}}"#))),
-                alternative(
-                    200,
-                    BodyRule::JsonPart(around(r#"{"id":"#, r#","result":{"kind":"item"}}"#)),
-                ),
-            ],
-            body: vec![
-                BodyRule::JsonPart(around(r#"{"id":"#, r#","error":null,"result":{"ttl":5.0}}"#)),
-                BodyRule::JsonNotContains(Template::literal(r#"{"result":{"kind":"error"}}"#)),
-                BodyRule::JsonText(JsonText {
-                    at: "/result/text".into(),
-                    json: around(r#"{"id":"#, r#","tags":["a","é"]}"#),
-                }),
-                BodyRule::List(List {
-                    first: Template(vec![Part::Value(0)]),
-                    count: Template::literal("1"),
-                    each: Template(vec![
-                        Part::Literal(r#"{"n":"#.into()),
-                        Part::Formula(Formula::Item),
-                        Part::Literal("}".into()),
-                    ]),
-                    at: Some("/result/list".into()),
-                    only: false,
-                }),
-                BodyRule::JsonSchema(SchemaPart::whole(schema)),
-            ],
-            ..Expectation::default()
-        };
         job.workload = Workload {
             name: "fresh".into(),
             order: Order::Mix(vec![Step {
@@ -547,7 +552,7 @@ fn json_of_fresh_replies(transport: TransportChoice) {
             operations: vec![Operation {
                 name: "call".into(),
                 request: get(path("call")),
-                expect,
+                expect: fresh_expectation(),
             }],
             parameters: vec![Parameter {
                 name: "n".into(),

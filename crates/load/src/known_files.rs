@@ -16,7 +16,7 @@ pub struct KnownFile {
     pub bytes: usize,
     /// Its media type; several are separated by ` or `.
     pub media_type: &'static str,
-    /// Whether it is text, which has compressed siblings beside it.
+    /// Whether it is text, which has compressed siblings.
     pub is_text: bool,
 }
 

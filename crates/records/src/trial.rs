@@ -510,12 +510,11 @@ mod tests {
             ..failed(0, Fault::Service)
         };
         let complete = failed(0, Fault::Infrastructure);
-        for both in [
-            [provisional.clone(), complete.clone()],
-            [complete.clone(), provisional.clone()],
-        ] {
-            assert_eq!(that_count(&both), [&complete]);
-        }
+        let is_complete = |first: &TrialRecord, second: &TrialRecord| {
+            assert_eq!(that_count(&[first.clone(), second.clone()]), [&complete]);
+        };
+        is_complete(&provisional, &complete);
+        is_complete(&complete, &provisional);
         assert_eq!(that_count(std::slice::from_ref(&provisional)), [&provisional]);
     }
 

@@ -52,13 +52,13 @@ pub(crate) fn measurement(
     window: Option<WindowUsage>,
     recording: Recording,
     steadiness: Steadiness,
-    start_up: StartUp,
+    start_up: &StartUp,
 ) -> Measurement {
     let mut warnings = Vec::new();
     warnings.extend(drift_warning(&recording));
     let mut measurement = Measurement {
         recording: recording.rounded(),
-        start_up,
+        start_up: *start_up,
         steadiness: Some(steadiness),
         warnings,
         ..Measurement::default()

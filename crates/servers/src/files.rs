@@ -1,7 +1,7 @@
 //! Writes the files of known bytes of the contract `files` into a folder, for services to read.
 //!
 //! The folder has the files in `files/`, and next to that folder one that no service may send. Each text has siblings that
-//! are compressed in advance. A file is written under another name and then renamed, so nobody ever reads half of it.
+//! are compressed in advance. A file is written under another name and then renamed, so a reader never gets half of it.
 
 use brotli::enc::BrotliEncoderParams;
 use flate2::Compression;
@@ -15,7 +15,7 @@ use std::path::Path;
 const SERVED: &str = "files";
 /// A file next to that folder, and the compressed siblings that it would have there.
 const SECRETS: [&str; 3] = ["secret.css", "secret.css.gz", "secret.css.br"];
-/// Bytes of the window of brotli, as a power of two: its default.
+/// The default window of brotli: its bytes are this power of two.
 const WINDOW: i32 = 22;
 
 /// Writes all files, in version 1.

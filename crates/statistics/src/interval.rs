@@ -29,6 +29,14 @@ pub(crate) fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate>
     ))
 }
 
+/// The geometric mean of the ratios of these pairs with its t interval on the log scale; pairs with a value that is not positive are left
+/// out. `None` with fewer than two others.
+pub(crate) fn ratio_interval(pairs: &[(f64, f64)], confidence: f64) -> Option<Estimate> {
+    let positive = pairs.iter().filter(|(one, other)| *one > 0.0 && *other > 0.0);
+    let logs: Vec<f64> = positive.map(|(one, other)| (one / other).ln()).collect();
+    Some(mean_interval(&logs, confidence)?.map(f64::exp))
+}
+
 /// The t interval around a point whose standard error has `freedom` degrees of freedom.
 pub(crate) fn around(point: f64, standard_error: f64, freedom: f64, confidence: f64) -> Estimate {
     let reach = if standard_error == 0.0 {

@@ -143,7 +143,7 @@ metrics! {
     /// CPU time of the service's whole process tree until its first valid reply, ns.
     StartCpuNs start_cpu_ns "ns" Lower "start-up, CPU" Figures::CPU;
     /// Time under load from the first request until the throughput is at 95 % of its steady value, s.
-    SteadyRateS steady_rate_s "s" Lower "time to 95 % of the steady rate" Figures::OTHER;
+    SteadyRateS steady_rate_s "s" Lower "time to steady rate" Figures::OTHER;
     /// Length of the warm-up, s.
     WarmUpS warm_up_s "s" Lower "warm-up" Figures::OTHER;
     /// Stream messages per second.

@@ -4,7 +4,6 @@ mod numbers;
 mod sequence;
 mod server;
 mod snoop;
-mod tls;
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -14,7 +13,7 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 
 type Reply = Response<Full<Bytes>>;
@@ -29,27 +28,12 @@ fn main() -> std::io::Result<()> {
     if let Ok(workers) = setting("WORKERS", "").parse() {
         runtime.worker_threads(workers);
     }
-    let host = setting("HOST", "127.0.0.1");
-    let address = format!("{host}:{}", setting("PORT", "8080"));
-    let tls = match env::var("TLS_PORT") {
-        Ok(port) => Some((format!("{host}:{port}"), tls::acceptor()?)),
-        Err(_) => None,
-    };
-    let service = service_fn(async |request| Ok::<_, Infallible>(exchange(&request)));
+    let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
+    let service = service_fn(async |request| Ok::<_, Infallible>(answer(&request)));
     runtime
         .enable_all()
         .build()?
-        .block_on(server::run(&address, tls, service))
-}
-
-/// hyper leaves out the body of a reply to HEAD in HTTP/1.1, but not in HTTP/2.
-fn exchange(request: &Request<Incoming>) -> Reply {
-    let reply = answer(request);
-    if request.version() == Version::HTTP_2 && request.method() == Method::HEAD {
-        reply.map(|_| Full::default())
-    } else {
-        reply
-    }
+        .block_on(server::run(&address, service))
 }
 
 fn answer(request: &Request<Incoming>) -> Reply {

@@ -270,7 +270,7 @@ fn tools() -> Vec<(&'static str, &'static str, Box<Edit>)> {
             "30: nothing is required",
             "body at /result/tools",
             of("tools/list", |_, result| {
-                result["tools"][1]["inputSchema"]["required"] = Value::Null
+                result["tools"][1]["inputSchema"]["required"] = Value::Null;
             }),
         ),
         (
@@ -400,7 +400,7 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
                 if is_last && request(call)["method"] == "tools/list" && !ended.swap(true, Ordering::SeqCst) {
                     let event = format!("data: {}\n\n", reply.text());
                     *reply = ScriptedReply::of(200, "text/event-stream", "");
-                    reply.stream = vec![(Duration::ZERO, event), (Duration::from_secs(60), String::new())];
+                    reply.stream = vec![(Duration::ZERO, event), (Duration::from_mins(1), String::new())];
                 }
             }),
         ),
@@ -421,7 +421,7 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
             "49: the text of another resource",
             "body at result.contents[0].text",
             of("resources/read", |_, result| {
-                result["contents"][0]["text"] = json!("plain jar 1 costs 137")
+                result["contents"][0]["text"] = json!("plain jar 1 costs 137");
             }),
         ),
         (
@@ -445,7 +445,7 @@ fn transport() -> Vec<(&'static str, &'static str, Box<Edit>)> {
             "51: a prompt is not filled in",
             "body at result.messages[0].content.text",
             of("prompts/get", |_, result| {
-                result["messages"][0]["content"]["text"] = json!("Greet {name}.")
+                result["messages"][0]["content"]["text"] = json!("Greet {name}.");
             }),
         ),
     ]

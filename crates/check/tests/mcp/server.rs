@@ -41,9 +41,9 @@ pub(super) const ALL: Rules = Rules {
 };
 
 /// An error of the protocol: the status and the member `error`.
-type Refused = (u16, Value);
+type Refusal = (u16, Value);
 
-fn refused(status: u16, code: i64, message: &str) -> Refused {
+fn refused(status: u16, code: i64, message: &str) -> Refusal {
     (status, json!({ "code": code, "message": message }))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn stateless(call: &Call, rules: Rules) -> ScriptedReply {
     }
 }
 
-fn failure(id: &Value, (status, error): Refused) -> ScriptedReply {
+fn failure(id: &Value, (status, error): Refusal) -> ScriptedReply {
     json_reply(status, &json!({ "jsonrpc": "2.0", "id": id, "error": error }))
 }
 
@@ -108,7 +108,7 @@ fn rejected(call: &Call, rules: Rules) -> Option<ScriptedReply> {
     (call.method == "POST" && !kind.starts_with("application/json")).then(|| ScriptedReply::new(415))
 }
 
-fn parsed(call: &Call) -> Result<Value, Refused> {
+fn parsed(call: &Call) -> Result<Value, Refusal> {
     let request: Value =
         serde_json::from_slice(&call.body).map_err(|_| refused(400, -32700, "malformed JSON"))?;
     if request["jsonrpc"] == "2.0" && request["method"].is_string() {
@@ -118,7 +118,7 @@ fn parsed(call: &Call) -> Result<Value, Refused> {
     }
 }
 
-fn about_client(call: &Call, request: &Value, rules: Rules) -> Result<(), Refused> {
+fn about_client(call: &Call, request: &Value, rules: Rules) -> Result<(), Refusal> {
     let meta = &request["params"]["_meta"];
     let of = |name: &str| &meta[format!("io.modelcontextprotocol/{name}").as_str()];
     if rules.client && !(of("clientCapabilities").is_object() && of("protocolVersion").is_string()) {
@@ -139,7 +139,7 @@ fn about_client(call: &Call, request: &Value, rules: Rules) -> Result<(), Refuse
     Ok(())
 }
 
-fn about_headers(call: &Call, request: &Value, rules: Rules) -> Result<(), Refused> {
+fn about_headers(call: &Call, request: &Value, rules: Rules) -> Result<(), Refusal> {
     let params = &request["params"];
     let name = match request["method"].as_str().unwrap_or_default() {
         "tools/call" | "prompts/get" => params["name"].as_str(),
@@ -171,7 +171,7 @@ fn decoded(name: &str) -> Option<String> {
 }
 
 /// The result of a request.
-fn run(request: &Value, rules: Rules) -> Result<Value, Refused> {
+fn run(request: &Value, rules: Rules) -> Result<Value, Refusal> {
     let params = &request["params"];
     match request["method"].as_str().unwrap_or_default() {
         "server/discover" => Ok(json!({
@@ -224,7 +224,7 @@ pub(super) fn tools() -> Value {
     ])
 }
 
-fn called(params: &Value, rules: Rules) -> Result<Value, Refused> {
+fn called(params: &Value, rules: Rules) -> Result<Value, Refusal> {
     let arguments = &params["arguments"];
     let said = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     let wrong = || {

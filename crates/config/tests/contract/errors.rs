@@ -106,7 +106,7 @@ fn unknown_keys() {
         (
             "status = 200",
             "schema = 200",
-            "15 schema: unknown key `schema` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
+            "15 schema: unknown key `schema` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
         ),
         (
             "with = { id = 4 } }",
@@ -131,7 +131,7 @@ fn unknown_keys() {
         (
             "status = 200",
             "body = \"x\", vus = 4, status = 200",
-            "15 body: unknown key `body` (did you mean `json`?)\n15 vus: unknown key `vus` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
+            "15 body: unknown key `body` (did you mean `json`?)\n15 vus: unknown key `vus` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
         ),
     ]);
 }

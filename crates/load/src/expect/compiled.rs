@@ -122,7 +122,11 @@ impl CompiledExpectation {
     /// The file of known bytes that is the only rule for the body.
     fn known_file(&self) -> Option<&CompiledFilePart> {
         match self.body.as_slice() {
-            [CompiledRule::FilePart(part)] if self.json.is_none() => Some(part),
+            [CompiledRule::FilePart(part)]
+                if self.json.is_none() && self.any.is_empty() && !self.single_event =>
+            {
+                Some(part)
+            }
             _ => None,
         }
     }

@@ -310,7 +310,7 @@ impl Reader<'_> {
             let rest = &self.source[self.at..];
             let length = memchr::memchr2(b'"', b'\\', rest)?;
             let plain = &rest[..length];
-            if plain.iter().fold(false, |wrong, &byte| wrong | (byte < 0x20)) {
+            if plain.iter().min().is_some_and(|&least| least < 0x20) {
                 return None;
             }
             self.document.text.extend_from_slice(plain);

@@ -55,10 +55,11 @@ pub(super) fn equal_in_text(tokens: &[String], expected: &[u8], body: &[u8]) -> 
     let at = || format!("body at /{}", tokens.join("/"));
     let whole = || format!("a string with JSON equal to {}", excerpt(expected));
     let got = parsed(body, whole)?;
-    let pointer: String = tokens
-        .iter()
-        .map(|token| format!("/{}", token.replace('~', "~0").replace('/', "~1")))
-        .collect();
+    let mut pointer = String::new();
+    for token in tokens {
+        pointer.push('/');
+        pointer += &token.replace('~', "~0").replace('/', "~1");
+    }
     match got.pointer(&pointer) {
         Some(Value::String(text)) => equal(expected, text.as_bytes()).map_err(|mismatch| Mismatch {
             what: format!("{}: {}", at(), mismatch.what),

@@ -289,8 +289,18 @@ impl SchemaPart {
 struct Subject {
     /// The tokens of the JSON pointer to it.
     path: Vec<String>,
-    /// Whether all of it matters; else only whether it is there and an object.
-    is_whole: bool,
+    matters: Matters,
+}
+
+/// What of a value matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Matters {
+    /// All of it.
+    Whole,
+    /// Whether it is an object: its members are subjects of their own. All of another value matters.
+    Object,
+    /// Whether it is there.
+    Presence,
 }
 
 /// Adds the values that a schema judges: where it says nothing but what single members are, only those members.
@@ -312,7 +322,11 @@ fn add_subjects(schema: &Value, path: &mut Vec<String>, subjects: &mut Vec<Subje
         .filter(|schema| schema.contains_key("properties") || schema.contains_key("required"));
     subjects.push(Subject {
         path: path.clone(),
-        is_whole: about_members.is_none(),
+        matters: if about_members.is_some() {
+            Matters::Object
+        } else {
+            Matters::Whole
+        },
     });
     let Some(schema) = about_members else {
         return;
@@ -329,7 +343,7 @@ fn add_subjects(schema: &Value, path: &mut Vec<String>, subjects: &mut Vec<Subje
             let path = path.iter().cloned().chain([name.to_owned()]).collect();
             subjects.push(Subject {
                 path,
-                is_whole: false,
+                matters: Matters::Presence,
             });
         }
     }
@@ -360,9 +374,16 @@ impl CompiledSchema {
                     known.push(b'-');
                     continue;
                 };
-                if document.is_object(place) && !subject.is_whole {
-                    known.push(b'{');
-                    continue;
+                match subject.matters {
+                    Matters::Presence => {
+                        known.push(b'+');
+                        continue;
+                    }
+                    Matters::Object if document.is_object(place) => {
+                        known.push(b'{');
+                        continue;
+                    }
+                    Matters::Object | Matters::Whole => {}
                 }
                 let value = &body[document.source(place)];
                 known.push(b'=');
@@ -373,11 +394,11 @@ impl CompiledSchema {
             known.push(b'?');
             known.extend_from_slice(body);
         }
-        let result = if memory.equal.contains(place, b"", &known) {
+        let result = if memory.accepted.contains(place, b"", &known) {
             Ok(())
         } else {
             self.judge(body)
-                .inspect(|()| memory.equal.insert(place, b"", &known))
+                .inspect(|()| memory.accepted.insert(place, b"", &known))
         };
         memory.wanted = known;
         result

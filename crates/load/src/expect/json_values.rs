@@ -150,7 +150,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Map, Value};
 
-    /// Small documents of few names and values, so that two of them are often equal in part.
+    /// Small documents. They have few names and values: two of them are often equal in part.
     fn document() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

@@ -21,6 +21,8 @@ pub struct Memory {
     /// Numbers being computed, in limbs.
     pub(super) limbs: [Vec<u64>; 2],
     pub(super) equal: EqualPairs,
+    /// What schemas have accepted. Pairs of bodies that differ in each reply do not replace it.
+    pub(super) accepted: EqualPairs,
     /// The parser state for JSON rules on a whole body.
     pub(super) walk: JsonWalk,
     /// The document that JSON rules last accepted, where the verdict depends on its bytes alone.

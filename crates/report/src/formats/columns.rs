@@ -108,26 +108,11 @@ impl Columns {
             first.insert(1, Column::plain(ColumnKind::Ratio));
         }
         first.splice(1..1, tls_columns(group));
-        if any(|row| row.summary.over_baseline.is_some()) {
+        if let Some(over) = over_baseline(group) {
             let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
-            let over = Column {
-                what: ColumnKind::OverBaseline,
-                unit: unit_of(group, Cpu),
-            };
             first.insert(after.map_or(1, |place| place + 1), over);
         }
-        let slopes = group
-            .services
-            .iter()
-            .filter_map(|row| row.summary.memory_bytes_per_connection);
-        let slopes: Vec<f64> = slopes.map(|slope| slope.point).collect();
-        if !slopes.is_empty() {
-            let per_connection = Column {
-                what: ColumnKind::PerConnection,
-                unit: Unit::for_metric(Memory, &slopes),
-            };
-            first.insert(1, per_connection);
-        }
+        first.splice(1..1, per_connection(group));
         if any(|row| row.summary.sustained_per_s.is_some()) {
             first.insert(
                 1,
@@ -280,6 +265,29 @@ fn signed(difference: &Estimate, unit: Unit) -> String {
     };
     let Estimate { point, low, high, .. } = *difference;
     format!("{} ({} … {})", shown(point), shown(low), shown(high))
+}
+
+/// The column of what services cost over their baselines, if any has one.
+fn over_baseline(group: &GroupReport) -> Option<Column> {
+    let mut rows = group.services.iter();
+    let is_known = rows.any(|row| row.summary.over_baseline.is_some());
+    is_known.then(|| Column {
+        what: ColumnKind::OverBaseline,
+        unit: unit_of(group, Metric::CpuNsPerRequest),
+    })
+}
+
+/// The column of the memory per connection, if it is known of any service.
+fn per_connection(group: &GroupReport) -> Option<Column> {
+    let rows = group.services.iter();
+    let slopes: Vec<f64> = rows
+        .filter_map(|row| row.summary.memory_bytes_per_connection)
+        .map(|slope| slope.point)
+        .collect();
+    (!slopes.is_empty()).then(|| Column {
+        what: ColumnKind::PerConnection,
+        unit: Unit::for_metric(Metric::MemoryBytesPeak, &slopes),
+    })
 }
 
 /// A ratio to the first service. That of the first one has no interval.

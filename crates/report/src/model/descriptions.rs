@@ -66,7 +66,7 @@ fn start(load: &Value) -> String {
         Some("warm") => "first reply, all files in the page cache".to_owned(),
         Some("cold") => "first reply, no file in the page cache".to_owned(),
         Some("memory") => format!(
-            "memory at rest, after {} s without a request and after {} s of a {}",
+            "memory at rest ({} s), and after {} s of a {}",
             seconds("rest_ns"),
             seconds("duration_ns"),
             under()

@@ -207,7 +207,10 @@ pub(super) fn details(
         outcomes: summary.outcomes,
         operations: operations(&measured).map_err(damaged)?,
         points: trials.iter().map(|trial| point(trial)).collect(),
-        series: median.map(|(trial, measured)| series(trial, measured)),
+        // A start without a load is no series.
+        series: median
+            .filter(|(_, measured)| measured.has_load())
+            .map(|(trial, measured)| series(trial, measured)),
         interleaved: measured
             .iter()
             .flat_map(|(trial, one)| windows(trial, one))

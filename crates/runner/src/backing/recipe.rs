@@ -399,7 +399,7 @@ pub(super) fn run(
     Ok(output(recipe, spec, within)?.map(drop))
 }
 
-/// Runs a script to its end. Returns the last lines of its log, as the error if it failed.
+/// Runs a script to its end. Returns the last lines of its log; they are the error if it failed.
 pub(super) fn output(
     recipe: &Recipe,
     spec: &ProcessSpec,

@@ -245,10 +245,10 @@ fn run(service: &Service) -> String {
         env: &'a BTreeMap<String, String>,
         start_timeout_ns: u128,
         protocols: &'a [Protocol],
-        #[serde(skip_serializing_if = "<[_]>::is_empty")]
-        tls: &'a [TlsProtocol],
         workers: WorkerKind,
         pass: &'a [String],
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        tls: &'a [TlsProtocol],
     }
     let mut values = Values::default();
     values.add(&Run {
@@ -260,10 +260,10 @@ fn run(service: &Service) -> String {
         env: &service.env,
         start_timeout_ns: service.start_timeout.as_nanos(),
         protocols: &service.protocols,
-        tls: &service.tls,
         // Digests of earlier versions had this for unknown ones.
         workers: service.workers.kind.unwrap_or(WorkerKind::Threads),
         pass: &service.pass,
+        tls: &service.tls,
     });
     values.digest()
 }

@@ -64,7 +64,7 @@ impl TrialFacts<'_> {
     fn single(&self, recording: Recording, usage: Option<WindowUsage>) -> Result<Measurement, Failure> {
         let steadiness = self.warmed()?.steadiness.clone();
         let warm_up_s = steadiness.warm_up_s;
-        let mut measurement = usage::measurement(usage, recording, steadiness, self.ready.start_up);
+        let mut measurement = usage::measurement(usage, recording, steadiness, &self.ready.start_up);
         measurement.after.clone_from(&self.ready.invariants.found);
         let placement = &self.placement.placement;
         measurement.service_cpus = placement.service.cpus.as_slice().to_vec();

@@ -44,7 +44,8 @@ impl ReadyService {
             let text = format!("the service {ending} before it was ready");
             return Err(Failure::service_ended(TrialStage::Start, &ending, text));
         }
-        self.start_up = start::start_up(trial.service, start_up);
+        start::forget_unobserved_start(trial.service, &mut start_up);
+        self.start_up = start_up;
         Ok(())
     }
 

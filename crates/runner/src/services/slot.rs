@@ -658,7 +658,10 @@ impl FoundFiles {
         let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         Some(StartFiles {
             artefact_used_bytes: self.artefact_used_bytes,
-            artefact_bytes: Some(in_folder.map(|file| file.bytes).sum()),
+            // Without a file of it the folder is unknown, such as that of an image.
+            artefact_bytes: self
+                .artefact_used_bytes
+                .map(|_| in_folder.map(|file| file.bytes).sum()),
             resident_share: cached.resident_share(),
             dropped_all: cached.dropped_all,
             left_out: own.filter_map(|file| name(&file.path)).collect(),

@@ -91,14 +91,10 @@ pub(crate) fn external_note(service: &Service, limits: prony_config::Limits) -> 
     })
 }
 
-/// Start-up times; none for an external service, whose start was not observed.
-pub(crate) fn start_up(service: &Service, measured: StartUp) -> StartUp {
-    match service.reached {
-        ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => measured,
-        ServiceOrigin::There(_) => StartUp {
-            listening_ms: None,
-            first_valid_ms: None,
-            ..measured
-        },
+/// Removes the start-up times of an external service, whose start was not observed.
+pub(crate) const fn forget_unobserved_start(service: &Service, measured: &mut StartUp) {
+    if let ServiceOrigin::There(_) = service.reached {
+        measured.listening_ms = None;
+        measured.first_valid_ms = None;
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use external::{external_note, start_up};
+pub(crate) use external::{external_note, forget_unobserved_start};
 pub(crate) use ready::{LATER, SOON, is_listening, wait as wait_until_ready};
 
 /// The parameters of a start.

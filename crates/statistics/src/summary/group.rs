@@ -129,13 +129,12 @@ fn set_over_baselines(
             })
             .collect();
         let differences: Vec<f64> = pairs.iter().map(|(value, other)| value - other).collect();
-        let ratios: Vec<f64> = pairs.iter().map(|(value, other)| (value / other).ln()).collect();
         let difference = interval::mean_interval(&differences, options.confidence);
-        let ratio = interval::mean_interval(&ratios, options.confidence);
+        let ratio = interval::ratio_interval(&pairs, options.confidence);
         rows[index].over_baseline = difference.zip(ratio).map(|(difference, ratio)| OverBaseline {
             baseline: names[place].clone(),
             cpu_ns_per_request: difference,
-            ratio: ratio.map(f64::exp),
+            ratio,
         });
     }
     Ok(())

@@ -3,7 +3,9 @@
 use super::sample::GroupSample;
 use super::{Group, Options};
 use crate::{Metric, interval};
+use prony_records::ServiceId;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The smallest difference of the numbers of connections that shows what one of them takes.
 const FEWEST: u64 = 200;
@@ -30,7 +32,7 @@ pub(super) fn set_memory_per_connection(
             continue;
         }
         for row in &mut groups[index].services {
-            let rounds = groups_rounds(&alike, &row.id.to_string());
+            let rounds = groups_rounds(&alike, &row.id);
             let slopes: Vec<f64> = rounds.iter().filter_map(|points| slope(points)).collect();
             row.memory_bytes_per_connection = interval::mean_interval(&slopes, options.confidence);
         }
@@ -55,13 +57,10 @@ fn is_alike(one: &GroupSample<'_>, other: &GroupSample<'_>) -> bool {
 }
 
 /// For each round, the memory of a service at each number of connections.
-fn groups_rounds(alike: &[(u64, &GroupSample<'_>)], service: &str) -> Vec<Vec<(f64, f64)>> {
-    let mut rounds: std::collections::BTreeMap<u32, Vec<(f64, f64)>> = std::collections::BTreeMap::new();
+fn groups_rounds(alike: &[(u64, &GroupSample<'_>)], service: &ServiceId) -> Vec<Vec<(f64, f64)>> {
+    let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for (count, group) in alike {
-        let samples = group
-            .services
-            .iter()
-            .filter(|sample| sample.id.to_string() == service);
+        let samples = group.services.iter().filter(|sample| sample.id == service);
         for (round, measured) in samples.flat_map(|sample| &sample.measured) {
             if let Some(bytes) = Metric::MemoryBytesMean.of(measured) {
                 rounds.entry(*round).or_default().push((*count as f64, bytes));

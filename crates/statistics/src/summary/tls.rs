@@ -4,7 +4,7 @@
 use super::sample::{GroupSample, ServiceSample};
 use super::{Options, ServiceSummary, TlsCost};
 use crate::Metric;
-use crate::interval::mean_interval;
+use crate::interval::{mean_interval, ratio_interval};
 use prony_records::{Exclusion, Fault, Measurement, TrialStage};
 use serde_json::Value;
 
@@ -89,9 +89,8 @@ fn cost(
             .filter_map(move |(tls, clear)| metric.of(tls).zip(metric.of(clear)))
     };
     let ratio = |metric: Metric| {
-        let both = each(metric).filter(|&(tls, clear)| tls > 0.0 && clear > 0.0);
-        let logs: Vec<f64> = both.map(|(tls, clear)| (tls / clear).ln()).collect();
-        Some(mean_interval(&logs, options.confidence)?.map(f64::exp))
+        let both: Vec<(f64, f64)> = each(metric).collect();
+        ratio_interval(&both, options.confidence)
     };
     let differences: Vec<f64> = each(Metric::CpuNsPerRequest)
         .map(|(tls, clear)| tls - clear)
@@ -206,7 +205,7 @@ mod tests {
     /// The machine is twice as slow in the second round: the ratio does not change.
     #[test]
     fn a_round_is_compared_with_itself() {
-        let trials = [
+        let trials = vec![
             trial(0, "http1", 100_000, 0),
             trial(1, "https1", 300_000, 984),
             trial(2, "https1", 600_000, 984),
@@ -229,7 +228,7 @@ mod tests {
 
     #[test]
     fn half_of_the_sessions_is_no_resumption() {
-        let trials = [
+        let trials = vec![
             trial(0, "http1", 100_000, 0),
             trial(1, "https1", 300_000, 492),
             trial(2, "https1", 300_000, 492),

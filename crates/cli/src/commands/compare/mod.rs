@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Outcome that fails the comparison (exit code 3)
     #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
     fail_on: FailOn,
-    /// Another metric that may fail, e.g. start_up or memory; repeatable
+    /// Another metric that may fail, e.g. goodput or memory; repeatable
     #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
     gates: Vec<Metric>,
     /// Confidence level, e.g. 95%

@@ -27,9 +27,6 @@ pub(crate) struct CaseToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["thorough"]))]
     pub(crate) slow: bool,
-    /// The case shows a trait with this name, which reports list as yes or no. It is never a failure.
-    #[serde(default, rename = "trait", skip_serializing_if = "Option::is_none")]
-    pub(crate) shows: Option<Spanned<String>>,
     /// How often the calls are repeated. Default: 1.
     #[schemars(range(min = 1))]
     pub(crate) times: Option<u32>,
@@ -38,6 +35,9 @@ pub(crate) struct CaseToml {
     /// Clients that disconnect in the middle of their streams.
     #[schemars(extend("x-aliases" = ["leave"]))]
     pub(crate) disconnect: Option<Spanned<ClientDisconnectToml>>,
+    /// The case shows a trait with this name, which reports list as yes or no. It is never a failure.
+    #[serde(default, rename = "trait", skip_serializing_if = "Option::is_none")]
+    pub(crate) shows: Option<Spanned<String>>,
     /// The number of connections over which `many_connections` spreads the requests. Default: 32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]

@@ -34,18 +34,6 @@ pub(crate) struct ExpectToml {
     /// JSON that the body must not contain.
     #[schemars(extend("x-aliases" = ["json_not"]))]
     pub(crate) json_not_contains: Option<SpannedValue>,
-    /// A string in the body that is JSON itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) json_text: Option<Spanned<JsonTextToml>>,
-    /// Whether the body may also be an event stream with exactly one event that has data, unnamed or a `message`. The other rules
-    /// apply to that data.
-    #[serde(default, skip_serializing_if = "is_false")]
-    #[schemars(extend("x-aliases" = ["one_event"]))]
-    pub(crate) single_event: bool,
-    /// Whole expectations, of which one must hold besides the other keys.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-aliases" = ["any"]))]
-    pub(crate) any_of: Vec<Spanned<Self>>,
     /// A list in the body whose items are computed from their numbers.
     pub(crate) json_list: Option<Spanned<ListToml>>,
     /// The body is valid under this JSON Schema: a file of this folder, `"schemas.json#/$defs/Pet"`, or a table.
@@ -78,6 +66,18 @@ pub(crate) struct ExpectToml {
     /// The body equals a file of known bytes, or a slice of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) file_part: Option<Spanned<FilePartToml>>,
+    /// A string in the body that is JSON itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) json_text: Option<Spanned<JsonTextToml>>,
+    /// Whether the body may also be an event stream with exactly one event that has data, unnamed or a `message`. The other rules
+    /// apply to that data.
+    #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("x-aliases" = ["one_event"]))]
+    pub(crate) single_event: bool,
+    /// Whole expectations, of which one must hold besides the other keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-aliases" = ["any"]))]
+    pub(crate) any_of: Vec<Spanned<Self>>,
 }
 
 /// A file of known bytes, or a slice of it.

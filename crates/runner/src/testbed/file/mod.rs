@@ -586,6 +586,6 @@ backing_service = "load1"
             names.push(number);
         }
         names.sort();
-        assert_eq!(names, ["002", "003"]);
+        assert_eq!(names, ["001", "002", "003"]);
     }
 }
