@@ -53,7 +53,6 @@ impl Row {
             traits: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
-            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

@@ -410,7 +410,6 @@ fn check_matrices_and_calibrations_are_found() {
             traits: BTreeMap::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
-            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

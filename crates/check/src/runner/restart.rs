@@ -63,9 +63,9 @@ pub(crate) fn run_change_case<E>(
     case: &Case,
     backing: &mut dyn BackingControl<E>,
 ) -> Result<CaseReport, E> {
-    let client = Client::new(request.target, request.protocol);
+    let clients = Clients::of(request);
     let tally =
-        CaseClient::for_case(&client, case).run_with_changes(case, |change| backing.change(change))?;
+        CaseClient::for_case(&clients, case).run_with_changes(case, |change| backing.change(change))?;
     Ok(tally.into_report(case))
 }
 

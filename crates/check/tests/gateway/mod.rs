@@ -6,6 +6,7 @@ use crate::{assert_faults_rejected, contract, failures_of, request, target};
 use prony_check::{
     BackingControl, BackingTargets, CheckReport, CheckRequest, CheckedService, check, check_beside,
 };
+use prony_config::contract::FileChange;
 use prony_load::Protocol;
 use prony_servers::Backend;
 use prony_servers::model::ModelSettings;
@@ -50,6 +51,10 @@ impl BackingControl<String> for Model {
         self.running = Some(Self::run(self.address.port()));
         Ok(())
     }
+
+    fn change(&mut self, change: &FileChange) -> Result<(), String> {
+        Err(format!("the model has no file {change:?}"))
+    }
 }
 
 /// Checks a gateway with a fault, with the cases in which the model goes away if asked for.
@@ -80,20 +85,20 @@ fn the_right_gateway_passes_and_has_all_traits() {
     assert_eq!(failures, "");
     assert!(report.passed());
     let lacking: Vec<String> = report
-        .traits()
-        .into_iter()
-        .filter(|(_, has)| !has)
-        .map(|(name, _)| name)
+        .traits
+        .iter()
+        .filter(|(_, has)| !**has)
+        .map(|(name, _)| name.clone())
         .collect();
     assert_eq!(lacking, Vec::<String>::new());
-    assert_eq!(report.traits().len(), 4);
+    assert_eq!(report.traits.len(), 4);
 }
 
 #[test]
 fn a_trait_that_is_missing_is_no_failure() {
     let report = checked(Fault::LosesErrors, false);
-    assert_eq!(report.traits().get("error body unchanged"), Some(&false));
-    assert_eq!(report.traits().get("byte-true"), Some(&true));
+    assert_eq!(report.traits.get("error body unchanged"), Some(&false));
+    assert_eq!(report.traits.get("byte-true"), Some(&true));
     let required: Vec<&str> = report
         .cases
         .iter()

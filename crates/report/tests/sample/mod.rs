@@ -186,7 +186,6 @@ fn checks() -> CheckMatrix {
             traits: BTreeMap::new(),
             failures: if broken { vec![failure()] } else { Vec::new() },
             warnings: Vec::new(),
-            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

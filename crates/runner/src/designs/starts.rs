@@ -67,6 +67,7 @@ impl MeasuredStarts<'_> {
             length: Duration::from_nanos(group.duration_ns),
             purpose: Purpose::Record(planned.number),
             window: None,
+            path: None,
         };
         let load = [
             Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up)),

@@ -137,7 +137,6 @@ mod tests {
                 })
                 .collect(),
             warnings: Vec::new(),
-            traits: BTreeMap::new(),
             skipped: Vec::new(),
             unavailable: None,
             took_ms: None,

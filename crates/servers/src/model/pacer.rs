@@ -12,6 +12,7 @@ use std::os::fd::{AsFd as _, AsRawFd, RawFd};
 use std::sync::Mutex;
 use std::task::Waker;
 use std::time::{Duration, Instant};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 pub(crate) struct Pacer {
@@ -72,8 +73,10 @@ impl Pacer {
     pub(super) fn new() -> std::io::Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        // SAFETY: `Timer` owns its descriptor, always returns the same one, and only dropping it closes it.
+        let timer = unsafe { AsyncFd::register_with_interest(Timer(timer), Interest::READABLE) }?;
         Ok(Self {
-            timer: AsyncFd::new(Timer(timer))?,
+            timer,
             waiting: Mutex::default(),
         })
     }

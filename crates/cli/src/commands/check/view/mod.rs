@@ -94,7 +94,7 @@ pub(super) fn headline(rows: &[Row]) -> String {
         Outcome::Checked(report) if report.cases.is_empty() => "every case was skipped".to_owned(),
         Outcome::Checked(report) => {
             let failed = report.cases.iter().filter(|case| !case.passed()).count();
-            let all = report.cases.iter().count();
+            let all = report.cases.len();
             format!("{} of {all} cases", if failed > 0 { failed } else { all })
         }
         Outcome::Failed(excluded) => first_line(&excluded.reason),
@@ -161,16 +161,6 @@ fn operations(report: &CheckReport, columns: usize) -> String {
             let title = if is_first { COMMON } else { "" };
             lines.push([title.to_owned(), String::new(), mark.to_owned(), names.join(", ")]);
         }
-    }
-    for (place, (name, has)) in report.traits().into_iter().enumerate() {
-        let title = if place == 0 { "traits" } else { "" };
-        let (mark, word) = if has { ("✓", "yes") } else { ("–", "no") };
-        lines.push([
-            title.to_owned(),
-            String::new(),
-            mark.to_owned(),
-            format!("{name}: {word}"),
-        ]);
     }
     aligned(&lines, columns)
 }
@@ -271,7 +261,7 @@ fn services(rows: &[Row], columns: usize) -> String {
 }
 
 fn of_report(report: &CheckReport) -> String {
-    let all = report.cases.iter().count();
+    let all = report.cases.len();
     let failed: Vec<&str> = report
         .cases
         .iter()
@@ -281,9 +271,7 @@ fn of_report(report: &CheckReport) -> String {
     if all == 0 {
         "– every case was skipped".to_owned()
     } else if failed.is_empty() {
-        let traits = report.traits().into_iter();
-        let shown = traits.map(|(name, has)| format!("; {name}: {}", if has { "yes" } else { "no" }));
-        format!("✓ {all} of {all}{}", shown.collect::<String>())
+        format!("✓ {all} of {all}")
     } else {
         format!("✗ {}", failed.join(", "))
     }
@@ -384,7 +372,7 @@ fn summary(rows: &[Row], columns: usize) -> String {
     ] = rows
     {
         let failed = report.cases.iter().filter(|case| !case.passed()).count();
-        let passed = report.cases.iter().count() - failed;
+        let passed = report.cases.len() - failed;
         format!("{} passed, {failed} failed", plural(passed as u64, "case"))
     } else {
         let count = |is: fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();
