@@ -106,7 +106,7 @@ fn unknown_keys() {
         (
             "status = 200",
             "schema = 200",
-            "15 schema: unknown key `schema` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
+            "15 schema: unknown key `schema` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, may_break_off, message, single_event, status, text, within)",
         ),
         (
             "with = { id = 4 } }",
@@ -131,7 +131,7 @@ fn unknown_keys() {
         (
             "status = 200",
             "body = \"x\", vus = 4, status = 200",
-            "15 body: unknown key `body` (did you mean `json`?)\n15 vus: unknown key `vus` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, message, single_event, status, text, within)",
+            "15 body: unknown key `body` (did you mean `json`?)\n15 vus: unknown key `vus` (known are any_of, builtin, contains, content_encoding, content_type, echoed, events, file, file_part, grpc_status, headers, html_table, json, json_contains, json_list, json_not_contains, json_rules, json_schema, json_text, matches, may_break_off, message, single_event, status, text, within)",
         ),
     ]);
 }
@@ -662,7 +662,7 @@ fn a_case_may_restart_a_backing_service() {
         (
             "down = \"2s\"",
             "away = \"1s\"",
-            "34 away: unknown key `away` (known are down, recover_within, service)",
+            "34 away: unknown key `away` (known are down, recover_within, reply_within, service, statuses)",
         ),
         (
             "restart =",
@@ -672,12 +672,12 @@ fn a_case_may_restart_a_backing_service() {
         (
             "call = { operation = \"get\" }",
             "call = { operation = \"get\", retry_for = \"1s\" }",
-            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture` and `retry_for`)",
+            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture`, `retry_for` and `backing_service`)",
         ),
         (
             "call = { operation = \"get\" }",
             "call = { operation = \"get\", capture = { id = { json = \"/id\" } } }",
-            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture` and `retry_for`)",
+            "33 \"away\": case \"away\": calls of a case with `restart` are repeated, each on its own (remove `capture`, `retry_for` and `backing_service`)",
         ),
     ];
     refused(&right, &table, |contract| load_with_schema(contract).map(drop));

@@ -150,7 +150,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "event = \"tick\"",
             "text = \"x\"",
-            "12 { n = \"{= i * 2}\", of = \"{count}\", text = \"{= i:text} of {count}\" }: `json` and `text`: an event has one of them",
+            "12 { n = \"{= i * 2}\", of = \"{count}\", text = \"{= i:text} of {count}\" }: `json`, `json_contains` and `text`: an event has one of them",
         ),
         (
             "event = \"tick\"",
