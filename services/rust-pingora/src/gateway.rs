@@ -39,6 +39,12 @@ impl ProxyHttp for Gateway {
 
     fn new_ctx(&self) -> Self::CTX {}
 
+    /// By default Pingora drops requests that a client sends before it has read the reply.
+    async fn early_request_filter(&self, session: &mut Session, _: &mut Self::CTX) -> Result<()> {
+        session.as_downstream_mut().set_pipelining_enabled(true);
+        Ok(())
+    }
+
     /// Whether the request has been answered.
     async fn request_filter(&self, session: &mut Session, _: &mut Self::CTX) -> Result<bool> {
         let request = session.req_header();
