@@ -5,6 +5,7 @@
 //! both. This module opens no socket and encrypts nothing. Start at [`TlsConfig`].
 
 pub mod session;
+mod session_store;
 mod trust;
 mod tunnel;
 
@@ -13,14 +14,11 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, ClientConfig, Error, RootCertStore};
+use session_store::SessionStore;
 use std::io;
 use std::sync::Arc;
 use trust::Trust;
 use tunnel::ConnectRequest;
-
-/// Number of services whose sessions are cached. Each configuration has one service; rustls keeps up to eight tickets
-/// for it.
-const REMEMBERED_SERVICES: usize = 8;
 
 /// TLS cannot be used; the text says why and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -118,7 +116,7 @@ impl TlsConfig {
         client.resumption = if tls.choices.whole_handshakes {
             Resumption::disabled()
         } else {
-            Resumption::in_memory_sessions(REMEMBERED_SERVICES)
+            Resumption::store(Arc::new(SessionStore::new()))
         };
         client.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
         Ok(Self {

@@ -160,6 +160,23 @@ fn a_second_connection_resumes_the_first() {
 }
 
 #[test]
+fn connections_that_are_replaced_at_the_same_time_all_resume() {
+    let Identity { server, roots, .. } = identity(&[&rustls::version::TLS13], &[]);
+    let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
+    let connect_all = || {
+        // All are opened before the first one gets its tickets.
+        let mut pairs: Vec<ConnectedPair> = (0..50)
+            .map(|_| ConnectedPair::new(&config, &server, usize::MAX))
+            .collect();
+        for pair in &mut pairs {
+            pair.run().expect("a handshake");
+        }
+        pairs.iter().filter(|pair| pair.client.is_resumed()).count()
+    };
+    assert_eq!([connect_all(), connect_all(), connect_all()], [0, 50, 50]);
+}
+
+#[test]
 fn a_stranger_is_refused_unless_any_certificate_is_fine() {
     let Identity { server, .. } = identity(BOTH[1], &[b"h2"]);
     let others = identity(BOTH[1], &[]).roots;
