@@ -154,12 +154,6 @@ pub(crate) struct BackingToml {
     local_query_url: Option<String>,
     /// A query for the activity of the service's connections: a row for each activity, with the number of connections.
     watch: Option<Spanned<String>>,
-    /// In a paired design requests also go to it directly, without the service: with these headers instead of the contract's, such as
-    /// `{ Authorization = "Bearer {password}" }`.
-    direct_headers: Option<BTreeMap<String, String>>,
-    /// A path whose JSON has `events`, the number of events that it sent, and `late_events`, how many of them later than it should. More
-    /// than 1 % in a measurement are a warning.
-    lateness: Option<String>,
     /// Limits of its resources.
     #[serde(default)]
     limits: LimitsToml,
@@ -171,6 +165,12 @@ pub(crate) struct BackingToml {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["blames"]))]
     service_error_log: BTreeMap<Spanned<String>, String>,
+    /// In a paired design requests also go to it directly, without the service: with these headers instead of the contract's, such as
+    /// `{ Authorization = "Bearer {password}" }`.
+    direct_headers: Option<BTreeMap<String, String>>,
+    /// A path whose JSON has `events`, the number of events that it sent, and `late_events`, how many of them later than it should. More
+    /// than 1 % in a measurement are a warning.
+    lateness: Option<String>,
 }
 
 /// How prony checks that a backing service is ready: one of the keys.

@@ -58,9 +58,6 @@ pub(crate) struct ExpectToml {
     pub(crate) echoed: bool,
     /// The longest time until the reply is complete. Only in cases.
     pub(crate) within: Option<DurationText>,
-    /// Whether the connection may also end before the reply is complete. Only in cases.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) may_break_off: bool,
     /// Expectations that only prony's own contracts use.
     pub(crate) builtin: Option<BuiltinToml>,
     /// The body equals a file of known bytes, or a slice of it.
@@ -78,6 +75,9 @@ pub(crate) struct ExpectToml {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-aliases" = ["any"]))]
     pub(crate) any_of: Vec<Spanned<Self>>,
+    /// Whether the connection may also end before the reply is complete. Only in cases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) may_break_off: bool,
 }
 
 /// A file of known bytes, or a slice of it.
@@ -234,9 +234,6 @@ pub(crate) struct EventsToml {
     pub(crate) count: Spanned<TextOrNumber>,
     /// A message. In formulas, `i` is its number, from 1.
     pub(crate) each: EventToml,
-    /// The first messages, which differ from `each`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) first: Option<OneOrMany<EventToml>>,
     /// The message after these, which ends the stream, or several.
     #[serde(serialize_with = "one_or_many")]
     pub(crate) last: Option<OneOrMany<EventToml>>,
@@ -248,6 +245,9 @@ pub(crate) struct EventsToml {
     /// Whether at least half of the messages must arrive half of `gap_us` or more after the one before: none of them waits for others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) separate: bool,
+    /// The first messages, which differ from `each`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first: Option<OneOrMany<EventToml>>,
 }
 
 /// Writes one message as itself, and several as a list.
@@ -271,13 +271,13 @@ pub(crate) struct EventToml {
     pub(crate) event: Option<Spanned<String>>,
     /// The data equals this JSON.
     pub(crate) json: Option<SpannedValue>,
-    /// JSON that the data contains. Its objects may have further members.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) json_contains: Option<SpannedValue>,
     /// The exact data.
     pub(crate) text: Option<Spanned<String>>,
     /// For gRPC: the whole message.
     pub(crate) message: Option<SpannedValue>,
+    /// JSON that the data contains. Its objects may have further members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) json_contains: Option<SpannedValue>,
 }
 
 /// How the backend's reply reports the request that the backend received.

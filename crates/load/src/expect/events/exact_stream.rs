@@ -12,12 +12,6 @@ pub struct ExactStream {
     pub count: Template,
     /// The expected form of each of them.
     pub each: MessageRule,
-    /// The expected forms of the first of them, which differ from `each`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub first: Vec<MessageRule>,
-    /// The expected forms of messages after them and before `last`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub closing: Vec<MessageRule>,
     /// The expected form of one final message after them; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<MessageRule>,
@@ -29,6 +23,12 @@ pub struct ExactStream {
     /// first and the last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushed: bool,
+    /// The expected forms of the first of them, which differ from `each`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<MessageRule>,
+    /// The expected forms of messages after them and before `last`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closing: Vec<MessageRule>,
     /// Whether at least half of the messages must arrive half of a pause or more after the one before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub separate: bool,
@@ -55,12 +55,12 @@ pub struct MessageRule {
 pub enum Data {
     /// Equal as JSON.
     Json(Template),
-    /// JSON that contains all of this.
-    JsonContains(Template),
     /// Exactly these bytes.
     Text(Template),
     /// Equal as Protocol Buffers messages, whatever their encoding.
     Messages(EncodedMessages),
+    /// JSON that contains all of this.
+    JsonContains(Template),
 }
 
 /// Protocol Buffers messages, one for each message of the stream.
