@@ -5,12 +5,15 @@ import io.ktor.server.application.Application
 import io.ktor.server.application.ApplicationCall
 import io.ktor.server.engine.connector
 import io.ktor.server.engine.embeddedServer
+import io.ktor.server.engine.sslConnector
 import io.ktor.server.netty.Netty
+import io.ktor.server.netty.NettyApplicationEngine
 import io.ktor.server.response.respond
 import io.ktor.server.response.respondText
 import io.ktor.server.routing.get
 import io.ktor.server.routing.routing
 import sun.misc.Signal
+import java.io.File
 import kotlin.system.exitProcess
 
 private val lengths = Regex("10000|[0-9]{1,4}")
@@ -28,6 +31,7 @@ fun main() {
                 host = address
                 port = System.getenv("PORT")?.toInt() ?: 8080
             }
+            System.getenv("TLS_PORT")?.let { secure(address, it.toInt()) }
             // One event loop for each of WORKERS does the I/O and runs the calls too: none of them blocks.
             workerGroupSize = workers
             callGroupSize = workers
@@ -37,6 +41,15 @@ fun main() {
         },
         module = Application::api,
     ).start(wait = true)
+}
+
+/** HTTP/2 or HTTP/1.1, as the client prefers. */
+private fun NettyApplicationEngine.Configuration.secure(address: String, tlsPort: Int) {
+    val store = keyStore(File(System.getenv("TLS_CERT")), File(System.getenv("TLS_KEY")))
+    sslConnector(store, IDENTITY, { charArrayOf() }, { charArrayOf() }) {
+        host = address
+        port = tlsPort
+    }
 }
 
 private fun Application.api() {

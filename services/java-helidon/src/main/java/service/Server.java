@@ -1,11 +1,16 @@
 package service;
 
+import io.helidon.common.configurable.Resource;
+import io.helidon.common.pki.Keys;
+import io.helidon.common.tls.Tls;
 import io.helidon.http.HeaderValues;
 import io.helidon.http.Status;
 import io.helidon.webserver.WebServer;
+import io.helidon.webserver.WebServerConfig;
 import io.helidon.webserver.http.Handler;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http.ServerResponse;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
@@ -18,13 +23,31 @@ public final class Server {
     public static void main(String[] args) {
         // The JVM's own handler of the signal exits with 143. Either way Helidon closes what it has opened.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
-        WebServer.builder()
-                .host(System.getenv().getOrDefault("HOST", "127.0.0.1"))
+        String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
+        WebServerConfig.Builder server = WebServer.builder()
+                .host(host)
                 .port(Integer.parseInt(System.getenv().getOrDefault("PORT", "8080")))
                 .shutdownGracePeriod(Duration.ofSeconds(5))
-                .routing(Server::routes)
-                .build()
-                .start();
+                .routing(Server::routes);
+        if (System.getenv("TLS_PORT") != null) {
+            // HTTP/2 or HTTP/1.1, as the client prefers.
+            server.putSocket("tls", socket -> socket
+                    .host(host)
+                    .port(Integer.parseInt(System.getenv("TLS_PORT")))
+                    .shutdownGracePeriod(Duration.ofSeconds(5))
+                    .tls(tls())
+                    .routing(Server::routes));
+        }
+        server.build().start();
+    }
+
+    private static Tls tls() {
+        Keys identity = Keys.builder()
+                .pem(pem -> pem
+                        .key(Resource.create(Path.of(System.getenv("TLS_KEY"))))
+                        .certChain(Resource.create(Path.of(System.getenv("TLS_CERT")))))
+                .build();
+        return Tls.builder().privateKey(identity).privateKeyCertChain(identity).build();
     }
 
     private static void routes(HttpRouting.Builder routing) {

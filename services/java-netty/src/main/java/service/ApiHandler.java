@@ -47,7 +47,12 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
             } else if (Room.isRoom(request.uri())) {
                 Room.begin(context.pipeline());
             } else {
-                context.write(answer(context, request));
+                FullHttpResponse response = answer(context, request);
+                // The codec of HTTP/1.1 leaves out the body itself, that of HTTP/2 does not.
+                if (request.method().equals(HttpMethod.HEAD)) {
+                    response.content().clear();
+                }
+                context.write(response);
                 return;
             }
             context.fireChannelRead(request);
@@ -99,7 +104,6 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
                 : reply(context, NOT_FOUND, TEXT, "not found");
     }
 
-    /** The codec leaves the body out of an answer to HEAD. */
     private FullHttpResponse get(ChannelHandlerContext context, HttpRequest request, CharSequence type, String body) {
         return request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD)
                 ? reply(context, OK, type, body)

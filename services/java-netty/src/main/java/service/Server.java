@@ -2,22 +2,16 @@ package service;
 
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.socket.SocketChannel;
-import io.netty.handler.codec.http.HttpDecoderConfig;
-import io.netty.handler.codec.http.HttpServerCodec;
-import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
-import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 import sun.misc.Signal;
 
 /** hello, sequence, snoop, echo and room on Netty: one event loop accepts, WORKERS event loops serve. */
 public final class Server {
-    /** The default, 8 KiB for all headers of a request, is tight for a hundred of them. */
-    private static final int MAX_HEADER_BYTES = 64 * 1024;
-
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws InterruptedException, SSLException {
         // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
@@ -29,26 +23,20 @@ public final class Server {
         EventLoopGroup acceptor = loops.group(1);
         EventLoopGroup group = loops.group(workers);
         ApiHandler handler = new ApiHandler(new CurrentDate(group));
-        ServerBootstrap bootstrap = new ServerBootstrap()
-                .group(acceptor, group)
-                .channel(loops.channel())
-                .childHandler(new ChannelInitializer<SocketChannel>() {
-                    @Override
-                    protected void initChannel(SocketChannel channel) {
-                        channel.pipeline().addLast(
-                                new HttpServerCodec(new HttpDecoderConfig().setMaxHeaderSize(MAX_HEADER_BYTES)),
-                                new HttpServerKeepAliveHandler(),
-                                new HttpServerExpectContinueHandler(),
-                                handler);
-                    }
-                });
-        Channel listener = bootstrap.bind(host, port).sync().channel();
+        ServerBootstrap bootstrap = new ServerBootstrap().group(acceptor, group).channel(loops.channel());
+        List<Channel> listeners = new ArrayList<>();
+        listeners.add(bootstrap.childHandler(new ClearConnection(handler)).bind(host, port).sync().channel());
+        if (System.getenv("TLS_PORT") != null) {
+            int tlsPort = Integer.parseInt(System.getenv("TLS_PORT"));
+            bootstrap.childHandler(new SecureConnection(SecureConnection.context(), handler));
+            listeners.add(bootstrap.bind(host, tlsPort).sync().channel());
+        }
 
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            listener.close().awaitUninterruptibly();
+            listeners.forEach(listener -> listener.close().awaitUninterruptibly());
             acceptor.shutdownGracefully(0, 1, TimeUnit.SECONDS);
             group.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
         }));
-        listener.closeFuture().sync();
+        listeners.get(0).closeFuture().sync();
     }
 }

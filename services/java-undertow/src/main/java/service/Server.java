@@ -8,15 +8,19 @@ import io.undertow.server.handlers.GracefulShutdownHandler;
 import io.undertow.util.Headers;
 import io.undertow.util.PathTemplateMatch;
 import io.undertow.util.StatusCodes;
+import java.io.IOException;
+import java.security.GeneralSecurityException;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import sun.misc.Signal;
 
 /** hello, sequence and snoop on Undertow. No operation blocks, so all run on the threads that do the I/O. */
 public final class Server {
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws GeneralSecurityException, IOException {
         // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
@@ -30,14 +34,25 @@ public final class Server {
                 .get("/api/fib/{n}", sequence(Sequence::fib))
                 .get("/", Server::snoop);
         GracefulShutdownHandler handler = Handlers.gracefulShutdown(routes);
-        Undertow server = Undertow.builder()
+        Undertow.Builder builder = Undertow.builder()
                 .addHttpListener(port, host)
                 .setIoThreads(workers)
-                .setHandler(handler)
-                .build();
+                .setHandler(handler);
+        if (System.getenv("TLS_PORT") != null) {
+            builder.addHttpsListener(Integer.parseInt(System.getenv("TLS_PORT")), host, tls());
+        }
+        Undertow server = builder.build();
         server.start();
 
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, handler)));
+    }
+
+    private static SSLContext tls() throws GeneralSecurityException, IOException {
+        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        keys.init(Identity.keyStore(), Identity.PASSWORD.toCharArray());
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(keys.getKeyManagers(), null, null);
+        return context;
     }
 
     private static void stop(Undertow server, GracefulShutdownHandler handler) {

@@ -8,6 +8,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.function.IntFunction;
@@ -35,7 +36,7 @@ public final class Server extends VerticleBase {
     }
 
     @Override
-    public Future<HttpServer> start() {
+    public Future<?> start() {
         Router router = Router.router(vertx);
         router.get("/api/test").handler(context -> text(context, "Hello, World!"));
         router.getWithRegex("/api/count/" + N).handler(sequence(Sequence::count));
@@ -43,12 +44,30 @@ public final class Server extends VerticleBase {
         router.get("/catalog").handler(Catalog::answer);
         router.post("/upload").handler(Upload::answer);
         router.get("/events").handler(Events::answer);
-        HttpServerOptions options = new HttpServerOptions()
+        Future<HttpServer> clear = vertx.createHttpServer(options("PORT")).requestHandler(router).listen();
+        return System.getenv("TLS_PORT") == null
+                ? clear
+                : Future.all(clear, vertx.createHttpServer(secure()).requestHandler(router).listen());
+    }
+
+    private static HttpServerOptions options(String port) {
+        return new HttpServerOptions()
                 .setCompressionSupported(Boolean.parseBoolean(variable("COMPRESSION", "false")))
                 .setHandle100ContinueAutomatically(true)
                 .setHost(variable("HOST", "127.0.0.1"))
-                .setPort(Integer.parseInt(variable("PORT", "8080")));
-        return vertx.createHttpServer(options).requestHandler(router).listen();
+                .setPort(Integer.parseInt(variable(port, "8080")));
+    }
+
+    /** HTTP/2 or HTTP/1.1, as the client prefers. */
+    private static HttpServerOptions secure() {
+        return options("TLS_PORT")
+                .setSsl(true)
+                .setUseAlpn(true)
+                // The default implementation stalls over TLS once more than 64 KiB of replies wait on a connection.
+                .setHttp2MultiplexImplementation(true)
+                .setKeyCertOptions(new PemKeyCertOptions()
+                        .setCertPath(System.getenv("TLS_CERT"))
+                        .setKeyPath(System.getenv("TLS_KEY")));
     }
 
     private static Handler<RoutingContext> sequence(IntFunction<String> numbers) {
