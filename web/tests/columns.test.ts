@@ -151,6 +151,19 @@ describe("the columns", () => {
   });
 });
 
+test("the details of a start have what is known of each", async () => {
+  const { page } = await openGroup(indexOf("memory, idle"));
+  await page.locator('tr[data-service="rust-axum/current"] .more button').click();
+  const table = page.getByRole("region", { name: "Each start of rust-axum/current" });
+  const titles = await table.locator("thead th").allInnerTexts();
+  for (const title of ["Memory, idle", "Memory, after load", "Start-up", "Start-up, listening"]) assert.ok(titles.includes(title), titles.join(" | "));
+  const first = table.locator("tbody tr").first();
+  assert.match(await first.locator("td").nth(titles.indexOf("Memory, idle") - 1).innerText(), /^[\d.]+ MiB$/);
+  assert.match(await first.locator("td").nth(titles.indexOf("Start-up") - 1).innerText(), /^[34]\.\d+ ms$/);
+  assert.deepEqual(await violations(page), []);
+  await page.close();
+});
+
 test("traits of a contract are yes or no beside its cases", async () => {
   const { page } = await browser.open(report);
   const table = page.locator("section[aria-labelledby=checks] table");

@@ -7,7 +7,7 @@ import { warningsOf } from "../warnings.ts";
 import { digits, formatCount, humanize, inUnit, nonBreaking, percent, plural, signedInterval, unitFor, withUnit, words } from "../format.ts";
 import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { Facts, Prose, Warnings, type Fact } from "./elements.tsx";
-import { BackingServices, Streams, Trials, Workers } from "./trials.tsx";
+import { BackingServices, Starts, Streams, Trials, Workers } from "./trials.tsx";
 
 /** The origin of the results: the repository and the commit, either of which may be unknown, and the suite. */
 export interface Origin {
@@ -155,7 +155,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
         <Facts facts={[...serviceFacts(group, row, services, origin), ...tlsFacts(row), ...derivedFacts(row), ...(row.details ? outcomeFacts(row) : [])]} />
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
-      {row.details && row.details.points.length > 0 && <Trials row={row} />}
+      {row.details && row.details.points.length > 0 && (group.load["kind"] === "start" ? <Starts row={row} /> : <Trials row={row} />)}
       <Streams row={row} />
       <BackingServices row={row} />
       <Workers row={row} />
