@@ -11,9 +11,9 @@ fn trials(contract: &str, load: &Value, change: impl Fn(&TrialRecord, &mut Measu
     let mut all = sample::trials();
     all.retain(|trial| trial.load["kind"] == "closed");
     for trial in &mut all {
-        trial.contract = contract.to_owned();
-        trial.workload = contract.to_owned();
-        trial.load = load.clone();
+        contract.clone_into(&mut trial.contract);
+        contract.clone_into(&mut trial.workload);
+        trial.load.clone_from(load);
         let before = trial.clone();
         if let Ok(measured) = &mut trial.result {
             measured.recording.load = load.clone();
