@@ -86,6 +86,6 @@ const EXPLANATION: Partial<Record<Figure, string>> = {
   artefact_bytes: "Artefact: all files of the build.",
 };
 
-/** The explanations of these figures, as sentences. */
+/** What the names of these figures leave open, in sentences. */
 export const explanationsOf = (figures: Figure[]): string => figures.map((figure) => (EXPLANATION[figure] ? ` ${EXPLANATION[figure]}` : "")).join("");
 

@@ -164,7 +164,7 @@ test("the details of a start have what is known of each", async () => {
   await page.close();
 });
 
-test("traits of a contract are yes or no beside its cases", async () => {
+test("traits of a contract are yes or no next to its cases", async () => {
   const { page } = await browser.open(report);
   const table = page.locator("section[aria-labelledby=checks] table");
   const titles = (await table.locator("thead th").allInnerTexts()).map((title) => title.replace(/\s+/g, " ").trim());
