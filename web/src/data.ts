@@ -66,6 +66,7 @@ export const METRICS = [
   "artefact_bytes_used",
   "artefact_bytes",
   "start_ms",
+  "listening_ms",
   "start_cpu_ns",
   "steady_rate_s",
   "messages_per_s",
@@ -247,6 +248,10 @@ export type Row = {
   sustained_per_s?: number;
   /** Over TLS only. */
   tls?: TlsCost;
+  /** What it costs more than the service that does the same without a package. */
+  over_baseline?: { baseline: string; cpu_ns_per_request: Estimate; ratio: Estimate };
+  /** In the group with the most connections, bytes. */
+  memory_bytes_per_connection?: Estimate;
   trials: number;
   failed_trials: number;
   bytes_per_reply: number | null;
@@ -374,6 +379,8 @@ export interface ServiceCheck {
   operations?: Record<string, string[]>;
   failures: { case: string; expected: string; got: string }[];
   warnings: string[];
+  /** Whether the service has each trait of the contract, which is no condition for passing. */
+  traits?: Record<string, boolean>;
   unavailable: string | null;
 }
 
@@ -436,7 +443,7 @@ export const idOf = (row: { service: string; variant: string | null }): string =
   row.variant === null ? row.service : `${row.service}/${row.variant}`;
 
 /** Whether a value of the row is a lower bound: a rate that the generator limited. */
-export const isLowerBound = (row: Row, metric: Metric): boolean => row.generator_bound && metric.endsWith("_per_s");
+export const isLowerBound = (row: Row, figure: string): boolean => row.generator_bound && figure.endsWith("_per_s");
 
 export const isEstimate = (quantity: Quantity | null | undefined): quantity is Estimate =>
   quantity != null && "point" in quantity;

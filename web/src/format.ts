@@ -111,6 +111,12 @@ export function intervalWithUnit(interval: Estimate, unit: Unit): string {
   return value === "unknown" ? value : `${withSymbol(value, unit)} ${half}`.trim();
 }
 
+/** A difference with its sign, and the ends of its interval, which may be on both sides of zero. */
+export function signedInterval({ point, low, high }: Estimate, show: (value: number) => string): ShownInterval {
+  const signed = (value: number) => `${value < 0 ? "−" : "+"}${show(Math.abs(value))}`;
+  return { value: signed(point), half: `${signed(low)} … ${signed(high)}` };
+}
+
 /** A ratio with up to two decimals and three significant digits. */
 export const ratio = (value: number): string => fixed(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 

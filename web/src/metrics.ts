@@ -3,7 +3,7 @@
 import type { Estimate, Metric, MetricTable } from "./data.ts";
 import { intervalWithUnit, type Dimension, type Unit } from "./format.ts";
 
-interface MetricInfo {
+export interface MetricInfo {
   /** Short where the column says what it is a time of: `p99` in place of `response time, p99`. */
   title: string;
   dimension: Dimension;
@@ -35,11 +35,11 @@ export const metricName = (metric: Metric): string =>
   metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title.replace(/^[A-Z]/, (first) => first.toLowerCase())}` : (METRIC[metric]?.title ?? metric);
 
 /** The stored units of times that are not in ns. */
-const IN_NS: Partial<Record<Metric, number>> = { start_ms: 1e6, steady_rate_s: 1e9 };
+const IN_NS: Partial<Record<string, number>> = { start_ms: 1e6, listening_ms: 1e6, steady_rate_s: 1e9 };
 
 /** Converts a value to base units. */
-export const toBaseUnit = (metric: Metric, value: number): number => value * (IN_NS[metric] ?? 1);
+export const toBaseUnit = (figure: string, value: number): number => value * (IN_NS[figure] ?? 1);
 
 /** An estimate of a metric, with its interval. */
-export const estimateWithUnit = (metric: Metric, { point, low, high }: Estimate, unit: Unit): string =>
-  intervalWithUnit({ point: toBaseUnit(metric, point), low: toBaseUnit(metric, low), high: toBaseUnit(metric, high) }, unit);
+export const estimateWithUnit = (figure: string, { point, low, high }: Estimate, unit: Unit): string =>
+  intervalWithUnit({ point: toBaseUnit(figure, point), low: toBaseUnit(figure, low), high: toBaseUnit(figure, high) }, unit);

@@ -2,10 +2,11 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { METRICS, type Group, type Metric } from "./data.ts";
+import { isFigure, type Figure } from "./figures.ts";
 import { NO_FILTER, type Filter } from "./parts/filters.tsx";
 
 export interface Sort {
-  key: "rank" | "service" | Metric;
+  key: "rank" | "service" | Figure;
   descending: boolean;
 }
 
@@ -49,7 +50,7 @@ function readView(hash: string): View {
   return {
     group: params.get("group") ?? "",
     filter,
-    sort: key === "rank" || key === "service" || isMetric(key) ? { key, descending: sort.startsWith("-") } : DEFAULT.sort,
+    sort: key === "rank" || key === "service" || isFigure(key) ? { key, descending: sort.startsWith("-") } : DEFAULT.sort,
     metric: isMetric(metric) ? metric : null,
     pair: [params.get("a") ?? "", params.get("b") ?? ""],
     open: params.getAll("open"),

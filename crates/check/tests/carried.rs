@@ -1,7 +1,7 @@
 //! A contract whose calls use captured values: servers that lose the stored data, or return wrong values, must fail.
 
 use crate::toy::{Call, ScriptedReply};
-use crate::{Mutant, assert_correct_passes, assert_none_survives, survival_in_toy, wrong_reply};
+use crate::{Mutant, MutantCheck, assert_correct_passes, assert_none_survives, wrong_reply};
 use prony_config::contract::Contract;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -139,5 +139,6 @@ fn captured_values_are_used() {
     let things = StoredItems::default();
     let right: Arc<crate::CorrectHandler> = Arc::new(move |call: &Call| things.answer(call));
     assert_correct_passes(&contract, &right);
-    assert_none_survives(mutants(), |mutant| survival_in_toy(&contract, &right, mutant));
+    let check = MutantCheck::of(&contract);
+    assert_none_survives(mutants(), |mutant| check.survival_in_toy(&right, mutant));
 }

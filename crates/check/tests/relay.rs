@@ -1,6 +1,6 @@
 use crate::right::{self, RelayAction};
 use crate::toy::{Call, ScriptedReply};
-use crate::{Mutant, assert_correct_passes, assert_none_survives, contract, survival_in_toy, wrong_reply};
+use crate::{Mutant, MutantCheck, assert_correct_passes, assert_none_survives, contract, wrong_reply};
 use prony_servers::Backend;
 use serde_json::Value;
 use std::sync::Arc;
@@ -87,9 +87,10 @@ fn every_wrong_relay_is_rejected() {
     let (relay, right) = with_backend();
     assert_correct_passes(&contract, &right);
     let count = all(&relay).len();
+    let check = MutantCheck::of(&contract);
     assert_none_survives((0..count).collect(), |index| {
         let (relay, right) = with_backend();
-        survival_in_toy(&contract, &right, all(&relay).swap_remove(index))
+        check.survival_in_toy(&right, all(&relay).swap_remove(index))
     });
 }
 

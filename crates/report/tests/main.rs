@@ -1,5 +1,6 @@
 //! Reports in every format, and sites.
 
+mod columns;
 mod formats;
 mod kinds;
 mod published;

@@ -2,8 +2,9 @@
 
 import { useContext } from "preact/hooks";
 import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
+import { infoOf, isExact, isSigned, metricOf, quantityOf, unitFigureOf, type Figure } from "../figures.ts";
 import { warningsOf } from "../warnings.ts";
-import { digits, inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
+import { digits, inUnit, percent, shownInterval, signedInterval, unitFor, words, type Unit } from "../format.ts";
 import { METRIC, toBaseUnit } from "../metrics.ts";
 import { PrintContext } from "../theme.ts";
 
@@ -18,15 +19,20 @@ export interface Scale {
 /** Bars of values that differ by more than this factor are logarithmic: on a linear scale the short ones would be a pixel wide. */
 const LINEAR_SPREAD = 20;
 
-export function scaleOf(rows: Row[], metric: Metric): Scale {
+function unitOf(rows: Row[], figure: Figure): Unit {
+  const values = rows.flatMap((row) => positionOf(quantityOf(row, figure)) ?? []);
+  return unitFor(infoOf(figure).dimension, values.map((value) => Math.abs(toBaseUnit(figure, value))));
+}
+
+export function scaleOf(rows: Row[], figure: Figure): Scale {
   const values: number[] = [];
   let max = 0;
   for (const row of rows) {
-    const quantity = row[metric];
+    const quantity = quantityOf(row, figure);
     const position = positionOf(quantity);
     if (position === null) continue;
-    values.push(toBaseUnit(metric, position));
-    max = Math.max(max, toBaseUnit(metric, isEstimate(quantity) ? quantity.high : position));
+    values.push(toBaseUnit(figure, position));
+    max = Math.max(max, toBaseUnit(figure, isEstimate(quantity) ? quantity.high : position));
   }
   const highest = Math.max(0, ...values);
   const lowest = Math.min(highest, ...values.filter((value) => value > 0));
@@ -36,7 +42,8 @@ export function scaleOf(rows: Row[], metric: Metric): Scale {
   // The shortest bar is visible, too.
   const origin = lowest / 2;
   const share = (value: number) => (logarithmic ? Math.log(Math.max(value, origin) / origin) / Math.log(max / origin) : value / max);
-  return { unit: unitFor(METRIC[metric].dimension, values), logarithmic, at: (value) => (max > 0 ? Math.min(1, share(value)) : 0) };
+  const at = (value: number) => (max > 0 ? Math.max(0, Math.min(1, share(value))) : 0);
+  return { unit: unitOf(rows, unitFigureOf(figure)), logarithmic, at };
 }
 
 /** The value of each trial. For interleaved services the estimate is over windows, which have a chart of their own. */
@@ -99,28 +106,29 @@ function relative(row: Row, share: number): string {
   return `${value} × ${half}`.trim();
 }
 
-export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Scale; best: number | null }) {
-  const { group, row, metric, scale, best } = props;
-  const quantity = row[metric];
+export function Cell(props: { group: Group; row: Row; figure: Figure; scale: Scale; best: number | null }) {
+  const { group, row, figure, scale, best } = props;
+  const quantity = quantityOf(row, figure);
   const position = positionOf(quantity);
   if (hasNoBound(quantity)) {
-    const isLate = metric === "steady_rate_s";
+    const isLate = figure === "steady_rate_s";
     const title = isLate ? "The load ended before the rate was steady" : "More requests had no valid reply than the percentile leaves out";
     return <span title={title}>{isLate ? noBound(quantity).replace("no bound", "> load") : noBound(quantity)}</span>;
   }
-  if (quantity == null || position === null) return <span class="quiet">not known</span>;
-  const at = (value: number) => `${(100 * scale.at(toBaseUnit(metric, value))).toFixed(1)}%`;
-  const atLeast = isLowerBound(row, metric) ? "≥ " : "";
-  const doubts = warningsOf(group, row, metric);
+  if (quantity == null || position === null) return <span class="quiet">{figure === metricOf(figure) ? "not known" : "–"}</span>;
+  const at = (value: number) => `${(100 * scale.at(toBaseUnit(figure, value))).toFixed(1)}%`;
+  const atLeast = isLowerBound(row, figure) ? "≥ " : "";
+  const doubts = warningsOf(group, row, metricOf(figure));
   const mark = doubts.length > 0 && (
     <span class="sign" title={doubts.map((warning) => warning.text).join("; ")}>
       {" "}
       ⚠<span class="hidden"> in doubt: {doubts.map((warning) => words(warning.kind)).join(", ")}</span>
     </span>
   );
-  const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && atLeast === "" && <small class="share">{relative(row, position / best)}</small>;
-  const show = (value: number) => inUnit(toBaseUnit(metric, value), scale.unit);
-  const text = isEstimate(quantity) ? shownInterval(quantity, show) : { value: show(position), half: "" };
+  const share = best !== null && best > 0 && figure === group.ranked_by && row.rank !== null && atLeast === "" && <small class="share">{relative(row, position / best)}</small>;
+  const show = (value: number) => inUnit(toBaseUnit(figure, value), scale.unit);
+  const interval = isSigned(figure) ? signedInterval : shownInterval;
+  const text = isEstimate(quantity) ? interval(quantity, show) : { value: show(position), half: "" };
   const number = (
     <span class="nowrap">
       {atLeast}
@@ -128,6 +136,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
       {mark}
     </span>
   );
+  if (isExact(figure)) return <span class="number">{number}</span>;
   if (!isEstimate(quantity)) {
     return (
       <span class="number" title="A single trial has no interval">
@@ -136,12 +145,12 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
       </span>
     );
   }
-  const range = `${inUnit(toBaseUnit(metric, quantity.low), scale.unit)} to ${inUnit(toBaseUnit(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
+  const range = `${show(quantity.low)} to ${show(quantity.high)} ${scale.unit.symbol}`;
   return (
     <span class="number" title={atLeast ? `The generator was the limit: at least ${range}` : range}>
       {number} <small>{text.half}</small>
-      {row.sustained_per_s !== undefined && metric === group.ranked_by && <small class="share">sustains {show(row.sustained_per_s)}</small>}
-      <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={trialsOf(row, metric)} />
+      {row.sustained_per_s !== undefined && figure === group.ranked_by && <small class="share">sustains {show(row.sustained_per_s)}</small>}
+      <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={figure === metricOf(figure) ? trialsOf(row, metricOf(figure)) : []} />
       {share}
     </span>
   );

@@ -34,18 +34,31 @@ function Mark(props: { check: ServiceCheck; name: string }) {
   );
 }
 
+/** Whether a service has a trait, which is no condition for passing. */
+function Trait(props: { has: boolean | undefined }) {
+  if (props.has === undefined)
+    return (
+      <td class="self">
+        <span class="hidden">not tried</span>
+      </td>
+    );
+  return <td class="trait">{props.has ? "yes" : "no"}</td>;
+}
+
 function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
   const { services } = props;
   const checks = props.checks.filter((check) => check.unavailable === null);
   const cases = [...new Set(checks.flatMap((check) => [...check.cases, ...check.failures.map((failure) => failure.case)]))];
   const operations = new Map(checks.flatMap((check) => Object.entries(check.operations ?? {})));
   const all = [...new Set([...operations.values()].flat())];
+  const traits = [...new Set(checks.flatMap((check) => Object.keys(check.traits ?? {})))].sort();
   return (
     <Scroll label={`Cases of ${props.contract}`} class="tall">
       <table class="matrix checks">
         <caption>
           {headline(props)}
           {all.length > 2 && `. Operations: ${all.join(", ")}`}
+          {traits.length > 0 && ". The last columns are traits of a service: yes or no, and neither is a failure"}
         </caption>
         <thead>
           <tr>
@@ -57,6 +70,13 @@ function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Ser
                 </span>
               </th>
             ))}
+            {traits.map((name) => (
+              <th key={name} scope="col">
+                <span>
+                  <small>trait</small> {name}
+                </span>
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -65,6 +85,9 @@ function Matrix(props: { contract: string; checks: ServiceCheck[]; services: Ser
               <th scope="row">{nameOf(check, services)}</th>
               {cases.map((name) => (
                 <Mark key={name} check={check} name={name} />
+              ))}
+              {traits.map((name) => (
+                <Trait key={name} has={check.traits?.[name]} />
               ))}
             </tr>
           ))}

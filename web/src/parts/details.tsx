@@ -4,10 +4,10 @@ import { groupKey, rowAddress } from "../view.ts";
 import { tiedWith } from "../comparisons.ts";
 import { hasNoBound, idOf, isEstimate, isLowerBound, METRICS, noBound, positionOf, type Estimate, type Group, type Metric, type Report, type Row, type ServiceInfo, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { digits, formatCount, humanize, nonBreaking, percent, plural, unitFor, withUnit, words } from "../format.ts";
+import { digits, formatCount, humanize, inUnit, nonBreaking, percent, plural, signedInterval, unitFor, withUnit, words } from "../format.ts";
 import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { Facts, Prose, Warnings, type Fact } from "./elements.tsx";
-import { BackingServices, Streams, Trials, Workers } from "./trials.tsx";
+import { BackingServices, Starts, Streams, Trials, Workers } from "./trials.tsx";
 
 /** The origin of the results: the repository and the commit, either of which may be unknown, and the suite. */
 export interface Origin {
@@ -103,17 +103,31 @@ function serviceFacts(group: Group, row: Row, services: Services, origin: Origin
   return facts;
 }
 
+const ratioText = ({ point, low, high }: Estimate): string => `${digits(point)} (${digits(low)} to ${digits(high)})`;
+
 function tlsFacts(row: Row): Fact[] {
   const { tls } = row;
   if (!tls) return [];
-  const ratio = ({ point, low, high }: Estimate) => `${digits(point)} (${digits(low)} to ${digits(high)})`;
   const facts: Fact[] = [];
-  if (tls.cpu_ratio) facts.push(["CPU per request, TLS ÷ clear", ratio(tls.cpu_ratio)]);
-  if (tls.goodput_ratio) facts.push(["Goodput, TLS ÷ clear", ratio(tls.goodput_ratio)]);
+  if (tls.cpu_ratio) facts.push(["CPU per request, TLS ÷ clear", ratioText(tls.cpu_ratio)]);
+  if (tls.goodput_ratio) facts.push(["Goodput, TLS ÷ clear", ratioText(tls.goodput_ratio)]);
   if (tls.handshake_cpu_ns) facts.push(["CPU per handshake", estimateWithUnit("cpu_ns_per_request", tls.handshake_cpu_ns, unitFor("time", [tls.handshake_cpu_ns.point]))]);
   if (tls.resumed_share !== null) facts.push(["Handshakes resumed", percent(tls.resumed_share)]);
   const { agreed } = tls;
   if (agreed) facts.push(["TLS agreed", [agreed.version, agreed.cipher_suite, agreed.key_exchange, agreed.protocol].filter(Boolean).join(", ")]);
+  return facts;
+}
+
+function derivedFacts(row: Row): Fact[] {
+  const facts: Fact[] = [];
+  const ends = (estimate: Estimate, dimension: "bytes" | "time") => {
+    const unit = unitFor(dimension, [Math.abs(estimate.point)]);
+    const { value, half } = signedInterval(estimate, (number) => inUnit(number, unit));
+    return nonBreaking(`${value} ${unit.symbol} (${half})`);
+  };
+  const over = row.over_baseline;
+  if (over) facts.push([`CPU per request over ${over.baseline}`, `${ends(over.cpu_ns_per_request, "time")}, ${ratioText(over.ratio)} ×`]);
+  if (row.memory_bytes_per_connection) facts.push(["Memory per connection", ends(row.memory_bytes_per_connection, "bytes")]);
   return facts;
 }
 
@@ -138,10 +152,10 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
       </p>
       <Warnings warnings={row.warnings} />
       <div class="detail-columns">
-        <Facts facts={[...serviceFacts(group, row, services, origin), ...tlsFacts(row), ...(row.details ? outcomeFacts(row) : [])]} />
+        <Facts facts={[...serviceFacts(group, row, services, origin), ...tlsFacts(row), ...derivedFacts(row), ...(row.details ? outcomeFacts(row) : [])]} />
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
-      {row.details && row.details.points.length > 0 && <Trials row={row} />}
+      {row.details && row.details.points.length > 0 && (group.load["kind"] === "start" ? <Starts row={row} /> : <Trials row={row} />)}
       <Streams row={row} />
       <BackingServices row={row} />
       <Workers row={row} />

@@ -4,6 +4,7 @@ import { Component, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sort } from "../view.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { derivedIn, explanationsOf, infoOf, quantityOf, type Figure } from "../figures.ts";
 import { levelOf, ownWarnings } from "../warnings.ts";
 import { percent, plural } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
@@ -29,6 +30,7 @@ const COLUMNS: Record<"closed" | "open" | "users" | StartKind, Column[]> = {
     { metric: "cpu_ns_per_request", from: "tablet" },
     { metric: "memory_bytes_peak", from: "wide" },
     { metric: "start_ms", from: "wide" },
+    { metric: "cpus_busy", from: "wide" },
   ],
   open: [
     { metric: "response_time_ns_p75", from: "wide" },
@@ -37,6 +39,9 @@ const COLUMNS: Record<"closed" | "open" | "users" | StartKind, Column[]> = {
     { metric: "response_time_ns_max", from: "wide" },
     { metric: "cpu_ns_per_request", from: "phone" },
     { metric: "memory_bytes_peak", from: "tablet" },
+    { metric: "cpus_busy", from: "wide" },
+    { metric: "response_time_ns_p50", from: "wide" },
+    { metric: "start_ms", from: "wide" },
   ],
   users: [
     { metric: "response_time_ns_p75", from: "wide" },
@@ -50,12 +55,15 @@ const COLUMNS: Record<"closed" | "open" | "users" | StartKind, Column[]> = {
     { metric: "start_ms", from: "phone" },
     { metric: "start_cpu_ns", from: "phone" },
     { metric: "memory_bytes_first_reply", from: "tablet" },
+    { metric: "listening_ms", from: "wide" },
   ],
   cold: [
     { metric: "start_ms", from: "phone" },
     { metric: "start_cpu_ns", from: "phone" },
     { metric: "artefact_bytes_used", from: "tablet" },
     { metric: "artefact_bytes", from: "tablet" },
+    { metric: "memory_bytes_first_reply", from: "wide" },
+    { metric: "listening_ms", from: "wide" },
   ],
   memory: [
     { metric: "memory_bytes_idle", from: "phone" },
@@ -63,11 +71,14 @@ const COLUMNS: Record<"closed" | "open" | "users" | StartKind, Column[]> = {
     { metric: "memory_bytes_after_load", from: "phone" },
     { metric: "anonymous_bytes_idle", from: "wide" },
     { metric: "file_bytes_idle", from: "wide" },
+    { metric: "goodput_per_s", from: "wide" },
+    { metric: "start_ms", from: "wide" },
   ],
   steady_rate: [
     { metric: "steady_rate_s", from: "phone" },
     { metric: "goodput_per_s", from: "phone" },
     { metric: "start_ms", from: "tablet" },
+    { metric: "start_cpu_ns", from: "wide" },
   ],
 };
 
@@ -91,8 +102,8 @@ const MESSAGES: Metric[] = ["messages_per_s", "first_message_ns_p50", "first_mes
 const messagesOf = (group: Group, screen: Screen): Metric[] =>
   MESSAGES.slice(0, screen === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
-const labelOf = (group: Group, metric: Metric): string =>
-  metric === BACKING_SERVICE_CPU && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : METRIC[metric].title;
+const labelOf = (group: Group, figure: Figure): string =>
+  figure === BACKING_SERVICE_CPU && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : infoOf(figure).title;
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
@@ -104,7 +115,25 @@ const currentScreen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "t
 /** Number of columns that fit on a screen in a ranking of streams. */
 const MAX_COLUMNS: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
 
-function columnsOf(group: Group, screen: Screen): Metric[] {
+function columnsOf(group: Group, screen: Screen): Figure[] {
+  const columns = withDerived(group, metricsOf(group, screen));
+  // What the services are ranked by is one of them, unless it is a rate that the load sets.
+  const isSet = METRIC[group.ranked_by].dimension === "rate";
+  const isMissing = !isSet && !columns.includes(group.ranked_by) && group.services.some((row) => row[group.ranked_by] != null);
+  return isMissing ? [group.ranked_by, ...columns] : columns;
+}
+
+/** What is derived follows the first column, and the cost over a baseline the CPU time per request. The share of the compiler is last. */
+function withDerived(group: Group, metrics: Metric[]): Figure[] {
+  const known = derivedIn(group.services);
+  const isLate = (figure: Figure) => figure === "cpu_ns_over_baseline" || figure === "compiler_share";
+  const [first, ...rest] = [...metrics.slice(0, 1), ...known.filter((figure) => !isLate(figure)), ...metrics.slice(1)] as [Figure, ...Figure[]];
+  const columns = [first, ...rest];
+  if (known.includes("cpu_ns_over_baseline")) columns.splice((columns.indexOf("cpu_ns_per_request") + 1) || 1, 0, "cpu_ns_over_baseline");
+  return known.includes("compiler_share") ? [...columns, "compiler_share"] : columns;
+}
+
+function metricsOf(group: Group, screen: Screen): Metric[] {
   const kind = kindOf(group);
   const fits = ({ from }: Column) => from === "phone" || screen === "wide" || from === screen;
   const own = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
@@ -125,8 +154,8 @@ function withRankedFirst(group: Group, screen: Screen, kind: string, columns: Me
   return [first, ...columns.filter((metric) => metric !== first)];
 }
 
-/** The columns for this screen, as many as fit into the frame, but at least the first. Paper has the width of a tablet. */
-function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[] {
+/** The columns for this screen, as many as fit into the frame, but at least the first. Paper has the width of a tablet. `every`: all of them. */
+function useColumns(group: Group, frame: RefObject<HTMLElement | null>, every: Figure[] | null): Figure[] {
   const printing = useContext(PrintContext);
   const [screen, setScreen] = useState(currentScreen);
   useEffect(() => {
@@ -142,7 +171,7 @@ function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[
   useLayoutEffect(() => {
     const { clientWidth } = frame.current!;
     const table = frame.current!.querySelector<HTMLElement>(":scope > table")!;
-    if (!printing && count > 1 && table.offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
+    if (every === null && !printing && count > 1 && table.offsetWidth > clientWidth) setFitting({ columns, count: count - 1 });
   });
   useEffect(() => {
     let width = frame.current!.clientWidth;
@@ -155,7 +184,7 @@ function useColumns(group: Group, frame: RefObject<HTMLElement | null>): Metric[
     resize.observe(frame.current!);
     return () => resize.disconnect();
   }, [columns]);
-  return useMemo(() => columns.slice(0, count), [columns, count]);
+  return useMemo(() => every ?? columns.slice(0, count), [columns, count, every]);
 }
 
 const COLLATOR = new Intl.Collator();
@@ -167,9 +196,9 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
     const sorted = entries.sort((left, right) => COLLATOR.compare(left.name, right.name)).map(({ row }) => row);
     return sort.descending ? sorted.reverse() : sorted;
   }
-  const metric = sort.key;
+  const figure = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
-  const value = (row: Row) => (metric === "rank" ? row.rank : positionOf(row[metric]));
+  const value = (row: Row) => (figure === "rank" ? row.rank : positionOf(quantityOf(row, figure)));
   return rows.slice().sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
@@ -242,7 +271,7 @@ interface RowProps {
   group: Group;
   row: Row;
   services: Services;
-  columns: Metric[];
+  columns: Figure[];
   scales: Scale[];
   best: number | null;
   origin: Origin;
@@ -276,9 +305,9 @@ class RankedRow extends Component<RowProps> {
               <b>Excluded at {row.excluded.stage.replaceAll("_", " ")}:</b> <Prose text={row.excluded.reason} />
             </td>
           ) : (
-            columns.map((metric, index) => (
-              <td key={metric} class="figure">
-                <Cell group={group} row={row} metric={metric} scale={scales[index]!} best={best} />
+            columns.map((figure, index) => (
+              <td key={figure} class="figure">
+                <Cell group={group} row={row} figure={figure} scale={scales[index]!} best={best} />
               </td>
             ))
           )}
@@ -334,16 +363,25 @@ export function Ranking(props: {
     const [first] = open;
     if (first !== undefined) frame.current!.querySelector(`tr[data-service="${CSS.escape(first)}"]`)?.scrollIntoView({ block: "center" });
   }, []);
-  const columns = useColumns(group, frame);
-  const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
+  const every = useMemo(() => columnsOf(group, "wide"), [group]);
+  const [wanted, setWanted] = useState(false);
+  const isComplete = wanted && !printing;
+  const columns = useColumns(group, frame, isComplete ? every : null);
+  const scales = useMemo(() => columns.map((figure) => scaleOf(group.services, figure)), [group, columns]);
   const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
   const reference = group.services.find((row) => row.ratio_to_first);
   const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
   const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
-    <div class="table-frame" ref={frame}>
-      <RankingExports group={group} rows={rows} services={services} columns={columns} />
+    <div class={isComplete ? "table-frame complete" : "table-frame"} ref={frame}>
+      <RankingExports group={group} rows={rows} services={services} columns={columns}>
+        {(isComplete || columns.length < every.length) && (
+          <button type="button" aria-pressed={isComplete} onClick={() => setWanted(!wanted)}>
+            All {every.length} columns
+          </button>
+        )}
+      </RankingExports>
       <table class="ranking">
         <caption>
           Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
@@ -352,9 +390,8 @@ export function Ranking(props: {
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
           {scales.some((scale) => scale.logarithmic) && " On a logarithmic scale, equal distances are equal factors."}
-          {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
+          {explanationsOf(columns)}
           {pinned && " pinned: the version that the published source of the contract used; the others are the newest that can be installed."}
-          {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is always busy."}
           {bound && " ≥: the generator was the limit, so the service may do more, and its rank may be 1; compare CPU per request."} ⚠: the number is
           in doubt; the details of the row give the reason.
         </caption>
@@ -362,17 +399,17 @@ export function Ranking(props: {
           <tr>
             <SortableHead label="Rank" of="rank" sort={sort} change={change} class="rank" />
             <SortableHead label="Service" of="service" sort={sort} change={change} />
-            {columns.map((metric, index) => (
+            {columns.map((figure, index) => (
               <SortableHead
-                key={metric}
-                label={labelOf(group, metric)}
+                key={figure}
+                label={labelOf(group, figure)}
                 unit={scales[index]!.unit.symbol}
                 logarithmic={scales[index]!.logarithmic}
-                of={metric}
+                of={figure}
                 sort={sort}
                 change={change}
                 class="figure"
-                descendingFirst={METRIC[metric].better === "higher"}
+                descendingFirst={infoOf(figure).better === "higher"}
               />
             ))}
             <th scope="col" class="more">

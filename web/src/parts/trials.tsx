@@ -1,7 +1,8 @@
 // Tables of each trial of a service: its figures, its streams, its backing services, and the workers that made the load.
 
-import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type Times, type TrialPoint } from "../data.ts";
+import { idOf, METRICS, type AfterLoad, type BackingPoint, type Messages, type Row, type Times, type TrialPoint } from "../data.ts";
 import { digits, formatCount, humanize, percent, words, type Dimension } from "../format.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { ScrollTable } from "./elements.tsx";
 
 const formatOrDash = (value: number | "no_bound" | null | undefined, dimension: Dimension): string =>
@@ -12,6 +13,23 @@ function warmUpText({ warm_up }: TrialPoint): string {
   if (!warm_up) return "–";
   const phases = warm_up.light_s === undefined ? [warm_up.planned_s] : [warm_up.light_s, warm_up.planned_s];
   return `${words(warm_up.classification)}, ${phases.map(digits).join(" + ")} s`;
+}
+
+/** The trials of starts: what is known of each. */
+export function Starts(props: { row: Row }) {
+  const points = props.row.details?.points ?? [];
+  const known = METRICS.filter((metric) => points.some((point) => point[metric] !== undefined));
+  const shown = (value: number | "no_bound" | undefined, metric: (typeof METRICS)[number]) => formatOrDash(typeof value === "number" ? toBaseUnit(metric, value) : value, METRIC[metric].dimension);
+  return (
+    <ScrollTable label={`Each start of ${idOf(props.row)}`} caption="Each start" columns={["Round", ...known.map(metricName)]}>
+      {points.map((point, index) => (
+        <tr key={index}>
+          <th scope="row">{point.round + 1}</th>
+          {point.excluded == null ? known.map((metric) => <td key={metric}>{shown(point[metric], metric)}</td>) : <td colSpan={known.length}>gave nothing: {point.excluded}</td>}
+        </tr>
+      ))}
+    </ScrollTable>
+  );
 }
 
 export function Trials(props: { row: Row }) {

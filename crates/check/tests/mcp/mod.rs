@@ -4,8 +4,8 @@ mod server;
 
 use crate::toy::{self, Call, FaultMode, ScriptedReply};
 use crate::{
-    Mutant, assert_mutants_rejected, assert_none_survives, check_and_recheck, contract, failures_of,
-    survival, wrong_reply,
+    Mutant, MutantCheck, assert_mutants_rejected, assert_none_survives, check_and_recheck, contract,
+    failures_of, wrong_reply,
 };
 use prony_load::Protocol;
 use serde_json::{Value, json};
@@ -461,19 +461,20 @@ fn every_wrong_mcp_server_is_rejected() {
 #[test]
 fn every_wrong_session_is_rejected() {
     let contract = contract("mcp-session");
-    let failures = |rules: Rules| {
+    let server = |rules: Rules| {
         let sessions = Sessions::default();
-        let toy = toy::serve(
+        toy::serve(
             FaultMode::Right,
             Arc::new(move |call: &Call| sessions.answer(call, rules)),
-        );
-        failures_of(&check_and_recheck(&contract, toy.address, Protocol::Http1))
+        )
     };
-    assert_eq!(failures(ALL), "", "the correct server must pass");
+    let reports = check_and_recheck(&contract, server(ALL).address, Protocol::Http1);
+    assert_eq!(failures_of(&reports), "", "the correct server must pass");
     let mutants = vec![
         (
             "52: an unknown session is served",
-            "an unknown session*status",
+            "an unknown session",
+            "status",
             Rules {
                 session: false,
                 ..ALL
@@ -481,7 +482,8 @@ fn every_wrong_session_is_rejected() {
         ),
         (
             "53: one id for all",
-            "one session ends, another one goes on*status",
+            "one session ends, another one goes on",
+            "status",
             Rules {
                 own_sessions: false,
                 ..ALL
@@ -489,15 +491,18 @@ fn every_wrong_session_is_rejected() {
         ),
         (
             "54: the revision is not negotiated",
-            "another revision*protocolVersion",
+            "another revision is not accepted, but answered",
+            "protocolVersion",
             Rules {
                 revision: false,
                 ..ALL
             },
         ),
     ];
-    assert_none_survives(mutants, |(name, expected, rules)| {
-        survival(name, expected, &failures(rules))
+    // Where all share a session, the sessions of other cases would open it again.
+    assert_none_survives(mutants, |(name, case, expected, rules)| {
+        let check = MutantCheck::of_case(&contract, case);
+        check.survival_at(server(rules).address, (name, &format!("{case}*{expected}")))
     });
 }
 

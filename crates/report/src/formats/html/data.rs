@@ -22,14 +22,13 @@ const LEFT_OUT: [&str; 7] = [
     "error_share",
 ];
 /// Metrics that the page does not show.
-const UNSEEN: [Metric; 8] = [
+const UNSEEN: [Metric; 7] = [
     Metric::ResponseTimeNsP99_99,
     Metric::ServiceTimeNsP50,
     Metric::ServiceTimeNsP99,
     Metric::SequenceTimeNsP50,
     Metric::SequenceTimeNsP99,
     Metric::GeneratorCpuNsPerRequest,
-    Metric::ListeningMs,
     Metric::WarmUpS,
 ];
 /// A page with more rows has no heat maps, which would be most of its size.
