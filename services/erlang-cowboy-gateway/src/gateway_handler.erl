@@ -6,8 +6,6 @@
 -define(LARGEST_BODY, 16777216).
 
 init(Req0 = #{method := Method}, State = {Method, Path, Authorization}) ->
-    %% A client that leaves is a signal, upon which the stream is cancelled.
-    process_flag(trap_exit, true),
     Req =
         case read_body(Req0, []) of
             {ok, Body, Req1} -> relay(Method, target(Path, Req1), to_model(Authorization, Req1), Body, Req1);
@@ -26,63 +24,66 @@ read_body(Req0, Pieces) ->
 
 relay(Method, Target, Headers, Body, Req) ->
     {_, Lent = {_, Connection}} = backend:take(),
+    Handler = self(),
+    Guard = spawn(fun() -> close_after(Handler, Lent) end),
     Monitor = monitor(process, Connection),
-    Stream = gun:request(Connection, Method, Target, Headers, iolist_to_binary(Body), #{reply_to => self()}),
-    Answer = answer(Lent, Stream, Monitor, Req),
+    Stream = gun:request(Connection, Method, Target, Headers, iolist_to_binary(Body), #{reply_to => Handler}),
+    Answer = answer({Connection, Stream, Monitor}, Req),
     demonitor(Monitor, [flush]),
+    %% The reply is complete.
+    Guard ! {keep, Handler},
+    backend:give(Lent),
     Answer.
 
-answer(Lent = {_, Connection}, Stream, Monitor, Req) ->
+%% Cowboy ends the process of a request whose client has left. An HTTP/1.1 request is cancelled by the end of its connection.
+close_after(Handler, Lent) ->
+    Monitor = monitor(process, Handler),
     receive
-        {gun_response, Connection, Stream, fin, Status, Headers} ->
-            backend:give(Lent),
-            cowboy_req:reply(Status, from_model(Headers), Req);
-        {gun_response, Connection, Stream, nofin, Status, Headers} ->
-            pass_body(Lent, Stream, Monitor, cowboy_req:stream_reply(Status, from_model(Headers), Req));
-        {'EXIT', _, Reason} ->
-            cancel(Lent, Reason);
-        {'DOWN', Monitor, process, Connection, _} ->
-            refuse(502, <<"the model cannot be reached">>, Req);
-        {gun_error, Connection, Stream, _} ->
-            backend:close(Lent),
-            refuse(502, <<"the model cannot be reached">>, Req);
-        {gun_error, Connection, _} ->
-            backend:close(Lent),
-            refuse(502, <<"the model cannot be reached">>, Req)
+        {keep, Handler} -> ok;
+        {'DOWN', Monitor, process, Handler, _} -> backend:close(Lent)
     end.
 
-pass_body(Lent = {_, Connection}, Stream, Monitor, Req) ->
+answer(Source = {Connection, Stream, Monitor}, Req) ->
+    receive
+        {gun_response, Connection, Stream, fin, Status, Headers} ->
+            cowboy_req:reply(Status, from_model(Headers), Req);
+        {gun_response, Connection, Stream, nofin, Status, Headers} ->
+            pass_body(Source, cowboy_req:stream_reply(Status, from_model(Headers), Req));
+        {'DOWN', Monitor, process, Connection, _} ->
+            unreachable(Req);
+        {gun_error, Connection, Stream, _} ->
+            unreachable(Req);
+        {gun_error, Connection, _} ->
+            unreachable(Req)
+    end.
+
+pass_body(Source = {Connection, Stream, Monitor}, Req) ->
     receive
         {gun_data, Connection, Stream, nofin, Piece} ->
             cowboy_req:stream_body(Piece, nofin, Req),
-            pass_body(Lent, Stream, Monitor, Req);
+            pass_body(Source, Req);
         {gun_data, Connection, Stream, fin, Piece} ->
             cowboy_req:stream_body(Piece, fin, Req),
-            backend:give(Lent),
             Req;
         {gun_trailers, Connection, Stream, _} ->
             cowboy_req:stream_body(<<>>, fin, Req),
-            backend:give(Lent),
             Req;
-        {'EXIT', _, Reason} ->
-            cancel(Lent, Reason);
         {'DOWN', Monitor, process, Connection, _} ->
-            break_off(Lent, Req);
+            break_off(Req);
         {gun_error, Connection, Stream, _} ->
-            break_off(Lent, Req);
+            break_off(Req);
         {gun_error, Connection, _} ->
-            break_off(Lent, Req)
+            break_off(Req)
     end.
 
-%% Half a reply must not look like a whole one, and Cowboy would complete it when this process ends.
-break_off(Lent, #{pid := Client}) ->
-    exit(Client, kill),
-    cancel(Lent, {shutdown, half_a_reply}).
+unreachable(Req) ->
+    refuse(502, <<"the model cannot be reached">>, Req),
+    exit(normal).
 
-%% An HTTP/1.1 request is cancelled by the end of its connection.
-cancel(Lent, Reason) ->
-    backend:close(Lent),
-    exit(Reason).
+%% Half a reply must not look like a whole one, and Cowboy would complete it when this process ends.
+break_off(#{pid := Client}) ->
+    exit(Client, kill),
+    exit({shutdown, half_a_reply}).
 
 target(Path, #{qs := <<>>}) -> Path;
 target(Path, #{qs := Query}) -> [Path, $?, Query].
