@@ -167,7 +167,7 @@ fn limits_addresses_and_designs() {
         ),
         (
             "design = \"duet\"",
-            "2:10-16 `design` is \"duet\" / known are interleaved, sequence, starts",
+            "2:10-16 `design` is \"duet\" / known are interleaved, paired, sequence, starts",
         ),
         (
             "interleaved = { cycles = 0 }",
@@ -287,7 +287,7 @@ fn names() {
         (
             "load = {",
             "rank_by = \"speed\"\nload = {",
-            "6:11-18 `rank_by` is \"speed\" / known are cpu, goodput, memory, p50, p75, p90, p95, p99, p99.9, p99.99, sequences, start_up, steady_rate",
+            "6:11-18 `rank_by` is \"speed\" / known are cpu, cpu_per_event, goodput, memory, memory_per_stream, overhead, p50, p75, p90, p95, p99, p99.9, p99.99, sequences, start_up, steady_rate",
         ),
         (
             "load = {",
@@ -374,7 +374,7 @@ fn format_1_has_no_former_values() {
     let text = |line: &str| format!("format = 1\n{line}\n{SUITE}");
     assert_eq!(
         errors(&text("design = \"turns\"")),
-        ["2:10-17 `design` is \"turns\" / known are interleaved, sequence, starts"]
+        ["2:10-17 `design` is \"turns\" / known are interleaved, paired, sequence, starts"]
     );
     let ramp = SUITE.replace("connections = 8", "connections = 8, to = 5");
     assert_eq!(
