@@ -44,8 +44,10 @@ pub(crate) struct ScriptedReply {
 }
 
 /// Writes a reply while it is made. `None`: the connection ends.
+type ReplyWriter = dyn Fn(&mut TcpStream) -> Option<()> + Send + Sync;
+
 #[derive(Clone)]
-pub(crate) struct LiveReply(pub(crate) Arc<dyn Fn(&mut TcpStream) -> Option<()> + Send + Sync>);
+pub(crate) struct LiveReply(pub(crate) Arc<ReplyWriter>);
 
 impl std::fmt::Debug for LiveReply {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

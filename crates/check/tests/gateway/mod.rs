@@ -111,88 +111,90 @@ fn a_trait_that_is_missing_is_no_failure() {
     );
 }
 
+/// Gateways with a fault each, and the failures that are expected.
+const FAULTS: [(Fault, &str); 30] = [
+    (Fault::MergesTwo, "event 2: data"),
+    (Fault::DropsOne, "event 2: data at choices[0].delta.content"),
+    (Fault::DoublesOne, "event 3: data at choices[0].delta.content"),
+    (Fault::SwapsTwo, "event 2: data at choices[0].delta.content"),
+    (Fault::AltersACharacter, "expected \"w838 2 \", got \"w839 2 \""),
+    (Fault::LosesUsage, "event 3: data: not JSON"),
+    (Fault::SecondDone, "events: too many"),
+    (Fault::NoDone, "events: too few"),
+    (
+        Fault::BuffersAll,
+        "each event comes when it is due*events: not flushed one by one",
+    ),
+    (
+        Fault::Buffers4KiB,
+        "each event comes when it is due*events: not flushed one by one",
+    ),
+    (
+        Fault::FlushesEach100Ms,
+        "each event comes when it is due*events: not flushed one by one",
+    ),
+    (Fault::MixesStreams, "event 2: data at id"),
+    (
+        Fault::KeepsReading,
+        "clients that leave are cancelled at the model*open: expected 0, got 64",
+    ),
+    (
+        Fault::Retries503,
+        "a model that is down*requests: expected 1, got 3",
+    ),
+    (
+        Fault::Turns429Into500,
+        "too many requests*status: expected 429, got 500",
+    ),
+    (
+        Fault::Turns404Into200,
+        "an unknown model*status: expected 404, got 200",
+    ),
+    (Fault::LosesErrors, "/error"),
+    (
+        Fault::SwallowsCut,
+        "an answer that fails or breaks off never looks complete",
+    ),
+    (
+        Fault::SwallowsFailure,
+        "an answer that fails or breaks off never looks complete",
+    ),
+    (
+        Fault::CachesByPrompt,
+        "the same prompt twice*requests: expected 3, got",
+    ),
+    (Fault::ForwardsTheKey, "status: expected 200, got 401"),
+    (Fault::Truncates64KiB, "odd events*event 2: data"),
+    (
+        Fault::BreaksUtf8,
+        "odd events*event 3: data at choices[0].delta.content",
+    ),
+    (
+        Fault::FixedContentType,
+        "header content-type: expected application/json",
+    ),
+    (Fault::LosesAMember, "bodies[0].top_p: expected 0.5, got nothing"),
+    (Fault::RoundsNumbers, "bodies[0].seed"),
+    (Fault::SendsTwice, "requests: expected 1, got 2"),
+    (
+        Fault::WaitsForADeadModel,
+        "while backing service `model` is away*no complete reply within 1s",
+    ),
+    (Fault::NeverRecovers, "after backing service `model` was back"),
+    (
+        Fault::AnswersFromMemory,
+        "while backing service `model` is away*a reply as if it were there",
+    ),
+];
+
 #[test]
 fn every_wrong_gateway_is_rejected() {
-    let faults = [
-        (Fault::MergesTwo, "event 2: data"),
-        (Fault::DropsOne, "event 2: data at choices[0].delta.content"),
-        (Fault::DoublesOne, "event 3: data at choices[0].delta.content"),
-        (Fault::SwapsTwo, "event 2: data at choices[0].delta.content"),
-        (Fault::AltersACharacter, "expected \"w838 2 \", got \"w839 2 \""),
-        (Fault::LosesUsage, "event 3: data: not JSON"),
-        (Fault::SecondDone, "events: too many"),
-        (Fault::NoDone, "events: too few"),
-        (
-            Fault::BuffersAll,
-            "each event comes when it is due*events: not flushed one by one",
-        ),
-        (
-            Fault::Buffers4KiB,
-            "each event comes when it is due*events: not flushed one by one",
-        ),
-        (
-            Fault::FlushesEach100Ms,
-            "each event comes when it is due*events: not flushed one by one",
-        ),
-        (Fault::MixesStreams, "event 2: data at id"),
-        (
-            Fault::KeepsReading,
-            "clients that leave are cancelled at the model*open: expected 0, got 64",
-        ),
-        (
-            Fault::Retries503,
-            "a model that is down*requests: expected 1, got 3",
-        ),
-        (
-            Fault::Turns429Into500,
-            "too many requests*status: expected 429, got 500",
-        ),
-        (
-            Fault::Turns404Into200,
-            "an unknown model*status: expected 404, got 200",
-        ),
-        (Fault::LosesErrors, "/error"),
-        (
-            Fault::SwallowsCut,
-            "an answer that fails or breaks off never looks complete",
-        ),
-        (
-            Fault::SwallowsFailure,
-            "an answer that fails or breaks off never looks complete",
-        ),
-        (
-            Fault::CachesByPrompt,
-            "the same prompt twice*requests: expected 3, got",
-        ),
-        (Fault::ForwardsTheKey, "status: expected 200, got 401"),
-        (Fault::Truncates64KiB, "odd events*event 2: data"),
-        (
-            Fault::BreaksUtf8,
-            "odd events*event 3: data at choices[0].delta.content",
-        ),
-        (
-            Fault::FixedContentType,
-            "header content-type: expected application/json",
-        ),
-        (Fault::LosesAMember, "bodies[0].top_p: expected 0.5, got nothing"),
-        (Fault::RoundsNumbers, "bodies[0].seed"),
-        (Fault::SendsTwice, "requests: expected 1, got 2"),
-        (
-            Fault::WaitsForADeadModel,
-            "while backing service `model` is away*no complete reply within 1s",
-        ),
-        (Fault::NeverRecovers, "after backing service `model` was back"),
-        (
-            Fault::AnswersFromMemory,
-            "while backing service `model` is away*a reply as if it were there",
-        ),
-    ];
     let needs_restart = [
         Fault::WaitsForADeadModel,
         Fault::NeverRecovers,
         Fault::AnswersFromMemory,
     ];
-    assert_faults_rejected(&faults, |fault, _| {
+    assert_faults_rejected(&FAULTS, |fault, _| {
         failures_of(&[checked(fault, needs_restart.contains(&fault))])
     });
 }

@@ -3,6 +3,7 @@
 use crate::listening::Threads;
 use crate::toy::{self, Call, LiveReply, ScriptedReply};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -204,7 +205,7 @@ impl Gateway {
             "HTTP/1.1 {status} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: {kind}\r\n"
         );
         if let Some(after) = reply.header("retry-after") {
-            head.push_str(&format!("Retry-After: {after}\r\n"));
+            let _ = write!(head, "Retry-After: {after}\r\n");
         }
         head
     }
@@ -237,7 +238,7 @@ impl Gateway {
             has_left: false,
         };
         out.client.write_all(head.as_bytes()).ok()?;
-        let mut held: Option<Vec<u8>> = None;
+        let mut postponed: Option<Vec<u8>> = None;
         let mut number = 0;
         loop {
             let Some(piece) = chunk(&mut reply.reader) else {
@@ -252,7 +253,7 @@ impl Gateway {
                 break;
             }
             number += 1;
-            for piece in self.pieces(number, piece, &mut held) {
+            for piece in self.pieces(number, piece, &mut postponed) {
                 out.write(&piece)?;
             }
         }

@@ -48,6 +48,25 @@ pub(super) struct Columns {
     pub(super) more: Vec<Column>,
 }
 
+/// Whether a service has this metric.
+fn is_known(group: &GroupReport, metric: Metric) -> bool {
+    let mut rows = group.services.iter();
+    rows.any(|row| row.summary.metrics.get(metric).is_some())
+}
+
+/// The known metrics of a paired design.
+fn added_by_service(group: &GroupReport) -> impl Iterator<Item = Metric> {
+    let all = [
+        Metric::OverheadFirstNsP50,
+        Metric::OverheadFirstNsP99,
+        Metric::OverheadGapNsP99,
+        Metric::OverheadLastNsP50,
+        Metric::CpuNsPerEvent,
+        Metric::MemoryBytesPerStream,
+    ];
+    all.into_iter().filter(|metric| is_known(group, *metric))
+}
+
 impl Columns {
     /// The most important metrics for this kind of load. Where requests arrive independently of replies, these are the
     /// quantiles of the response time, and the resources that the service uses meanwhile.
@@ -59,10 +78,6 @@ impl Columns {
             ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
-        let known = |metric: Metric| {
-            let mut rows = group.services.iter();
-            rows.any(|row: &Row| row.summary.metrics.get(metric).is_some())
-        };
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
             Some("start") => of_start(group),
             Some("users") => (
@@ -81,25 +96,16 @@ impl Columns {
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
         // What a service adds to the path past it says more than the times themselves.
-        let added = [
-            Metric::OverheadFirstNsP50,
-            Metric::OverheadFirstNsP99,
-            Metric::OverheadGapNsP99,
-            Metric::OverheadLastNsP50,
-            Metric::CpuNsPerEvent,
-            Metric::MemoryBytesPerStream,
-        ];
-        let added = added.into_iter().filter(|metric| known(*metric)).map(column);
-        first.splice(0..0, added);
+        first.splice(0..0, added_by_service(group).map(column));
         // For streams, metrics of their messages say more than the time of the last message.
-        if known(Messages) {
+        if is_known(group, Messages) {
             let after = first
                 .iter()
                 .position(|column| column.what == ColumnKind::Of(rate));
             let at = after.map_or(0, |place| place + 1);
             first.splice(at..at, [Messages, First, FirstP99].map(column));
         }
-        if known(Beside) {
+        if is_known(group, Beside) {
             let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }

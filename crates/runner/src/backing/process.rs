@@ -461,8 +461,8 @@ impl BackingProcess {
 
     fn end_window(&mut self) -> (BackingUsage, Option<GeneratorUsage>) {
         let watched = self.sampler.as_mut().and_then(UsageSampler::end);
-        let sent = self.sent_events().zip(self.sent_before.take());
-        let events = sent.map(|(all, before)| SentEvents {
+        let counts = self.sent_events().zip(self.sent_before.take());
+        let events = counts.map(|(all, before)| SentEvents {
             sent: all.sent.saturating_sub(before.sent),
             late: all.late.saturating_sub(before.late),
         });

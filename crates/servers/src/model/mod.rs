@@ -1,6 +1,6 @@
 //! A language model whose every byte and time is known: the backing service of the gateway contract.
 //!
-//! It speaks OpenAI's chat completions. The name of the model chooses what it does:
+//! It speaks `OpenAI`'s chat completions. The name of the model chooses what it does:
 //!
 //! | model | reply |
 //! |---|---|

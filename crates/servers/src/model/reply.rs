@@ -83,7 +83,7 @@ async fn complete(
     };
     shared
         .log
-        .received(&request.nonce, LoggedRequest { body, has_key });
+        .received(&request.nonce, &LoggedRequest { body, has_key });
     if !has_key {
         return error(
             StatusCode::UNAUTHORIZED,
@@ -111,24 +111,7 @@ async fn complete(
             error(StatusCode::NOT_FOUND, "model_not_found", "there is no such model")
         }
         name if is_stream && name != "plain" => {
-            let pace = match name {
-                "fast" => Pace {
-                    first: Duration::ZERO,
-                    gap: Duration::ZERO,
-                },
-                "slow" => Pace {
-                    first: settings.first,
-                    gap: SLOW_GAP,
-                },
-                "held" => Pace {
-                    first: settings.first,
-                    gap: HELD_GAP,
-                },
-                _ => Pace {
-                    first: settings.first,
-                    gap: settings.gap,
-                },
-            };
+            let pace = pace_of(name, settings);
             let nonce = request.nonce.clone();
             let stream = EventStream::new(shared, Script::new(request, pace), nonce, received);
             let mut reply = Response::new(ModelBody::Stream(stream));
@@ -147,6 +130,17 @@ async fn complete(
             document(StatusCode::OK, &completion(&request))
         }
     }
+}
+
+/// The times of the events of a model.
+fn pace_of(name: &str, settings: &ModelSettings) -> Pace {
+    let (first, gap) = match name {
+        "fast" => (Duration::ZERO, Duration::ZERO),
+        "slow" => (settings.first, SLOW_GAP),
+        "held" => (settings.first, HELD_GAP),
+        _ => (settings.first, settings.gap),
+    };
+    Pace { first, gap }
 }
 
 /// What a request asks for, and whether it wants a stream.

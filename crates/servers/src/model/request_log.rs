@@ -43,7 +43,7 @@ struct Counts {
 
 #[derive(Default)]
 struct Requests {
-    requests: u64,
+    received: u64,
     wrong_keys: u64,
     open: u64,
     /// Streams that were sent to their end.
@@ -78,7 +78,7 @@ impl Counts {
 }
 
 impl RequestLog {
-    pub(super) fn received(&self, nonce: &str, received: LoggedRequest<'_>) {
+    pub(super) fn received(&self, nonce: &str, request: &LoggedRequest<'_>) {
         let mut counts = self.lock();
         if !counts.by_nonce.contains_key(nonce) {
             if counts.order.len() == REMEMBERED {
@@ -88,10 +88,10 @@ impl RequestLog {
             counts.order.push_back(nonce.to_owned());
         }
         let (_, bodies) = counts.by_nonce.entry(nonce.to_owned()).or_default();
-        bodies.push(received.body.clone());
+        bodies.push(request.body.clone());
         counts.count(nonce, &|requests| {
-            requests.requests += 1;
-            requests.wrong_keys += u64::from(!received.has_key);
+            requests.received += 1;
+            requests.wrong_keys += u64::from(!request.has_key);
         });
     }
 
@@ -121,29 +121,29 @@ impl RequestLog {
         let mut counts = self.lock();
         let nonce = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "nonce");
         if let Some((_, nonce)) = nonce {
-            let none = (Requests::default(), Vec::new());
-            let (requests, bodies) = counts.by_nonce.get(&*nonce).unwrap_or(&none);
+            let empty = (Requests::default(), Vec::new());
+            let (requests, bodies) = counts.by_nonce.get(&*nonce).unwrap_or(&empty);
             let bodies = bodies
                 .iter()
                 .map(|body| serde_json::from_slice(body).unwrap_or(Value::Null));
-            let mut described = described(requests);
-            described["bodies"] = bodies.collect();
-            return described;
+            let mut description = description(requests);
+            description["bodies"] = bodies.collect();
+            return description;
         }
-        let mut described = described(&counts.all);
+        let mut description = description(&counts.all);
         counts.described += 1;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_nanos());
-        described["nonce"] = json!(format!("{now:x}-{}", counts.described));
-        described["events"] = json!(counts.events);
-        described["late_events"] = json!(counts.late);
+        description["nonce"] = json!(format!("{now:x}-{}", counts.described));
+        description["events"] = json!(counts.events);
+        description["late_events"] = json!(counts.late);
         let late = &counts.lateness;
-        described["late_ns"] = json!({
+        description["late_ns"] = json!({
             "p50": late.value_at_quantile(0.5),
             "p99": late.value_at_quantile(0.99),
             "max": late.max(),
         });
-        described
+        description
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
@@ -153,9 +153,9 @@ impl RequestLog {
     }
 }
 
-fn described(requests: &Requests) -> Value {
+fn description(requests: &Requests) -> Value {
     json!({
-        "requests": requests.requests,
+        "requests": requests.received,
         "wrong_keys": requests.wrong_keys,
         "open": requests.open,
         "completed": requests.completed,

@@ -163,7 +163,7 @@ impl Script {
 
     /// An event of `odd`, in forms that the specification of event streams allows and few servers use.
     fn odd_pieces(&mut self, index: u64, data: &str, pause: Duration) -> Piece {
-        let data = if index % 2 == 0 {
+        let data = if index.is_multiple_of(2) {
             data.replace('é', "\\u00e9").replace('😀', "\\ud83d\\ude00")
         } else {
             data.to_owned()

@@ -304,6 +304,22 @@ fn numbers<'a, const N: usize>(
     }
 }
 
+/// Calls `each` with every text of the messages of a stream that may have placeholders.
+fn event_texts<'a>(events: &'a EventsToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
+    numbers([Some(&events.count), events.gap_us.as_ref()], each);
+    let differing = [&events.first, &events.last].into_iter().flatten();
+    let all = std::iter::once(&events.each).chain(differing.flat_map(|several| &several.0));
+    for event in all {
+        let values = [&event.json, &event.json_contains, &event.message];
+        for value in values.into_iter().flatten() {
+            TomlValue::texts(value, each);
+        }
+        for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
+            each(text.get_ref(), text.span());
+        }
+    }
+}
+
 /// Calls `each` with every text of an expectation that may have placeholders.
 fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usize>)) {
     let part = expect.file_part.as_ref().map(Spanned::get_ref);
@@ -358,28 +374,7 @@ fn texts_of<'a>(expect: &'a ExpectToml, each: &mut impl FnMut(&'a str, Range<usi
         }
     }
     if let Some(events) = &expect.events {
-        numbers(
-            [Some(&events.get_ref().count), events.get_ref().gap_us.as_ref()],
-            each,
-        );
-        let EventsToml {
-            each: one,
-            first,
-            last,
-            ..
-        } = events.get_ref();
-        let differing = [first, last].into_iter().flatten().flat_map(|several| &several.0);
-        for event in std::iter::once(one).chain(differing) {
-            for value in [&event.json, &event.json_contains, &event.message]
-                .into_iter()
-                .flatten()
-            {
-                TomlValue::texts(value, each);
-            }
-            for text in [&event.id, &event.event, &event.text].into_iter().flatten() {
-                each(text.get_ref(), text.span());
-            }
-        }
+        event_texts(events.get_ref(), each);
     }
     if let Some(table) = &expect.html_table {
         for text in table.get_ref().more.iter().flatten() {

@@ -251,6 +251,7 @@ pub(crate) struct EventsToml {
 }
 
 /// Writes one message as itself, and several as a list.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
 fn one_or_many<S: serde::Serializer>(
     messages: &Option<OneOrMany<EventToml>>,
     serializer: S,
