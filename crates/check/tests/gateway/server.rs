@@ -5,7 +5,7 @@ use crate::toy::{self, Call, LiveReply, ScriptedReply};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -180,7 +180,12 @@ impl Gateway {
             if let Some(known) = memory.values().next() {
                 let nonce = nonce_of(&call.body);
                 let known = String::from_utf8_lossy(known).replace("NONCE", &nonce);
-                return client.write_all(known.as_bytes()).ok();
+                for event in known.split_inclusive("\n\n") {
+                    client.write_all(event.as_bytes()).ok()?;
+                    // As the model: five milliseconds between two events.
+                    std::thread::sleep(Duration::from_millis(6));
+                }
+                return Some(());
             }
         }
         let body = r#"{"error":{"message":"the model cannot be reached"}}"#;
@@ -238,12 +243,17 @@ impl Gateway {
             has_left: false,
         };
         out.client.write_all(head.as_bytes()).ok()?;
+        if self.fault != Fault::KeepsReading {
+            cancel_after(out.client, reply.reader.get_ref())?;
+        }
         let mut postponed: Option<Vec<u8>> = None;
         let mut number = 0;
         loop {
             let Some(piece) = chunk(&mut reply.reader) else {
                 // The model broke off.
                 if self.fault != Fault::SwallowsCut {
+                    // Another thread may still hold it.
+                    let _ = out.client.shutdown(Shutdown::Both);
                     return None;
                 }
                 out.write(b"data: [DONE]\n\n")?;
@@ -261,7 +271,9 @@ impl Gateway {
         if self.fault == Fault::AnswersFromMemory {
             let sent = String::from_utf8_lossy(&out.sent).replace(&nonce_of(&call.body), "NONCE");
             let mut memory = self.memory.lock().expect("no panic");
-            if sent.matches("\"delta\"").count() == 3 {
+            // Other models end after three events as well.
+            let is_whole = sent.contains("[DONE]") && sent.contains("\"model\":\"steady\"");
+            if is_whole && sent.matches("\"delta\"").count() == 3 {
                 memory.insert(Vec::new(), sent.into_bytes());
             }
         }
@@ -365,6 +377,18 @@ fn line(reader: &mut BufReader<TcpStream>) -> Option<String> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
     Some(line.trim_end().to_owned())
+}
+
+/// Closes the connection to the model when the client closes its own.
+fn cancel_after(client: &TcpStream, model: &TcpStream) -> Option<()> {
+    let (client, model) = (client.try_clone().ok()?, model.try_clone().ok()?);
+    std::thread::spawn(move || {
+        if !matches!(client.peek(&mut [0]), Ok(1)) {
+            // It may be closed already.
+            let _ = model.shutdown(Shutdown::Both);
+        }
+    });
+    Some(())
 }
 
 /// The next chunk, which is empty at the end; `None`: the connection ended before.
