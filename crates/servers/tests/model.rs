@@ -35,10 +35,11 @@ fn send(model: &Backend, head: &str, body: &str) -> TcpStream {
 }
 
 fn ask(model: &Backend, head: &str, body: &str) -> String {
-    let mut reply = String::new();
-    let read = send(model, head, body).read_to_string(&mut reply);
+    let mut reply = Vec::new();
+    let read = send(model, head, body).read_to_end(&mut reply);
     read.expect("a reply");
-    reply
+    // A chunk may end within a character.
+    String::from_utf8_lossy(&reply).into_owned()
 }
 
 fn chat(name: &str, nonce: &str, tokens: u64) -> String {
