@@ -72,7 +72,7 @@ impl Columns {
     /// quantiles of the response time, and the resources that the service uses meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            BackingServiceCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy,
+            BackingServiceCpuNsPerRequest as BackingCpu, CpuNsPerRequest as Cpu, CpusBusy,
             FirstMessageNsP50 as First, FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory,
             MessagesPerS as Messages, ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50,
             ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
@@ -105,9 +105,9 @@ impl Columns {
             let at = after.map_or(0, |place| place + 1);
             first.splice(at..at, [Messages, First, FirstP99].map(column));
         }
-        if is_known(group, Beside) {
+        if is_known(group, BackingCpu) {
             let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
-            first.insert(after.map_or(1, |place| place + 1), column(Beside));
+            first.insert(after.map_or(1, |place| place + 1), column(BackingCpu));
         }
         let any = |has: fn(&Row) -> bool| group.services.iter().any(has);
         if any(|row| row.summary.ratio_to_first.is_some()) {

@@ -89,6 +89,30 @@ impl TrialFacts<'_> {
         Ok(measurement)
     }
 
+    /// Windows of one service as one measurement.
+    fn single_of(&self, windows: Vec<MeasuredWindow>) -> Result<Measurement, Failure> {
+        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
+        for window in windows {
+            recordings.push(window.recording);
+            let (resources, used) = window.usage.into_used();
+            service.push(resources);
+            backing_services.push(used);
+        }
+        let failed = |text: String| Failure::infrastructure(TrialStage::Measure, text);
+        let joined = Recording::join(&recordings).map_err(|error| failed(error.to_string()))?;
+        let joined = joined.ok_or_else(|| failed("no window was measured".to_owned()))?;
+        let mut measurement = self.single(joined, None)?;
+        measurement.service = Resources::join(&service);
+        if self.is_later {
+            measurement.service.forget_memory();
+        }
+        measurement.backing_services = BackingUsage::join(&backing_services);
+        add_contradictions(&mut measurement);
+        let bound = backing_service_bound(&measurement, &self.placement.placement);
+        measurement.warnings.extend(bound);
+        Ok(measurement)
+    }
+
     /// The blocks of a paired trial as one measurement: that of the blocks via the service, or of the last one if their loads differ.
     fn paired(&self, windows: Vec<MeasuredWindow>) -> Result<Measurement, Failure> {
         let blocks = windows.iter().map(paired_block).collect();
@@ -106,24 +130,7 @@ impl TrialFacts<'_> {
             each.sum::<Option<u64>>()
         };
         let (other_cpu_ns, steal_ns) = (sum(WindowUsage::other_cpu_ns), sum(WindowUsage::steal_ns));
-        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
-        for window in via {
-            recordings.push(window.recording);
-            let (resources, used) = window.usage.into_used();
-            service.push(resources);
-            backing_services.push(used);
-        }
-        let failed = |text: String| Failure::infrastructure(TrialStage::Measure, text);
-        let joined = Recording::join(&recordings).map_err(|error| failed(error.to_string()))?;
-        let joined = joined.ok_or_else(|| failed("no block via the service was measured".to_owned()))?;
-        let mut measurement = self.single(joined, None)?;
-        measurement.service = Resources::join(&service);
-        measurement.backing_services = BackingUsage::join(&backing_services);
-        add_contradictions(&mut measurement);
-        let placement = &self.placement.placement;
-        measurement
-            .warnings
-            .extend(backing_service_bound(&measurement, placement));
+        let mut measurement = self.single_of(via)?;
         (measurement.other_cpu_ns, measurement.steal_ns) = (other_cpu_ns, steal_ns);
         usage::label(&mut measurement, self.warmed()?.compiler);
         measurement.paired = Some(PairedBlocks { blocks });
@@ -134,30 +141,8 @@ impl TrialFacts<'_> {
     fn joined(&self, windows: Vec<MeasuredWindow>, context: &RunContext<'_>) -> Result<Measurement, Failure> {
         let warmed = self.warmed()?;
         let records: Vec<InterleavedWindow> = windows.iter().map(window_record).collect();
-        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
-        for window in windows {
-            recordings.push(window.recording);
-            let (resources, used) = window.usage.into_used();
-            service.push(resources);
-            backing_services.push(used);
-        }
-        let joined = Recording::join(&recordings);
-        let joined =
-            joined.map_err(|error| Failure::infrastructure(TrialStage::Measure, error.to_string()))?;
-        let joined =
-            joined.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "no window was measured"))?;
-        let mut measurement = self.single(joined, None)?;
-        measurement.service = Resources::join(&service);
-        if self.is_later {
-            measurement.service.forget_memory();
-        }
-        measurement.backing_services = BackingUsage::join(&backing_services);
-        add_contradictions(&mut measurement);
-        let placement = &self.placement.placement;
-        measurement
-            .warnings
-            .extend(backing_service_bound(&measurement, placement));
-        if placement.generator_shares_cpus() {
+        let mut measurement = self.single_of(windows)?;
+        if self.placement.placement.generator_shares_cpus() {
             // It waits for the service and the service for it: that is no limit.
             let limits = |warning: &Warning| warning.kind.facts().bottleneck == Some(Bottleneck::Generator);
             measurement.recording.warnings.retain(|warning| !limits(warning));
