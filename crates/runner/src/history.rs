@@ -11,7 +11,7 @@
 
 use crate::NoiseLimits;
 use crate::noise::disturbance;
-use crate::trial::service_id;
+use crate::trial::{original, service_id};
 use prony_config::{Plan, PlannedTrial};
 use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, Warning, WarningKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,14 +149,16 @@ impl<'a> History<'a> {
         &self.records[self.earlier..]
     }
 
-    /// How long an earlier start of this entry needed under its planned load until CPU time per request was stable, s; the longest of
-    /// all. `None`: that was not shown yet.
+    /// How long an earlier start of this entry's build needed under its planned load until CPU time per request was stable, s; the
+    /// longest of all. `None`: that was not shown yet.
     pub(crate) fn settled_after_s(&self, entry: usize) -> Option<f64> {
         let planned = &self.plan.entries[entry];
         let group = self.plan.group_of(planned);
-        let id = service_id(planned);
+        let build = original(&service_id(planned));
         let same = self.records.iter().filter(|record| {
-            record.service == id && record.workload == group.workload && record.load == group.load_record()
+            original(&record.service) == build
+                && record.workload == group.workload
+                && record.load == group.load_record()
         });
         let settled = same.filter_map(|record| {
             let steadiness = record.result.as_ref().ok()?.steadiness.as_ref()?;

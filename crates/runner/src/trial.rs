@@ -37,6 +37,17 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// Suffix of the variant of a copy, for a service that is compared with itself. The copy uses the same build.
+pub(crate) const COPY: &str = "+again";
+
+/// The service whose build this one uses: that of which it is a copy, or itself.
+pub(crate) fn original(service: &ServiceId) -> ServiceId {
+    ServiceId {
+        service: service.service.clone(),
+        variant: service.variant.trim_end_matches(COPY).to_owned(),
+    }
+}
+
 /// Service and variant of an entry.
 pub(crate) fn service_id(entry: &Entry) -> ServiceId {
     ServiceId {

@@ -119,24 +119,29 @@ impl<'a> Step<'a> {
             ScriptExit::Itself(ending) => fault_of(ending, &printed),
             ScriptExit::Cancelled | ScriptExit::TooLong => Fault::Service,
         };
-        let hint = self
-            .service
-            .unavailable_hint
-            .as_ref()
-            .map(|hint| format!(" ({hint})"))
-            .unwrap_or_default();
         let failure = Failure {
             fault,
             ..Failure::new(
                 TrialStage::Build,
                 format!(
-                    "`{command}` {reason}{hint}: {}; log: {}",
-                    error_line(&printed).as_deref().unwrap_or("it printed nothing"),
+                    "`{command}` {reason}{}; log: {}",
+                    self.cause(&ended, &printed),
                     self.log_in_checkout(log)
                 ),
             )
         };
         Err(failure.with_log(printed))
+    }
+
+    /// Why a command may have failed, for the end of a sentence; empty if the user stopped it.
+    fn cause(&self, ended: &ScriptExit, printed: &[String]) -> String {
+        if matches!(ended, ScriptExit::Cancelled) {
+            return String::new();
+        }
+        let hint = self.service.unavailable_hint.as_ref();
+        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let line = error_line(printed);
+        format!("{hint}: {}", line.as_deref().unwrap_or("it printed nothing"))
     }
 
     fn spec(&self, command: &str, log: &str) -> ProcessSpec {

@@ -9,7 +9,7 @@ pub mod revisions;
 use crate::build::id_of;
 use crate::history::FAILED_ROUNDS;
 use crate::project::{SelectedService, find};
-use crate::session::COPY;
+use crate::trial::COPY;
 use crate::{BuildResults, CommandError, Progress, RunEnd, SessionObserver};
 use prony_config::{Catalogue, Plan};
 use prony_records::{Exclusion, RunRecord, ServiceId, TrialRecord, TrialStage, that_count};

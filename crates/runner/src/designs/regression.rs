@@ -176,6 +176,7 @@ impl Regression<'_> {
 mod tests {
     use super::super::testing::{attempt, history, plan};
     use super::*;
+    use crate::trial::COPY;
 
     /// The looks that are taken where the new version takes this many times the CPU time of the base, and rounds differ by up to
     /// four times this share.
@@ -203,6 +204,30 @@ mod tests {
     #[test]
     fn a_version_that_is_no_slower_gets_the_first_look_and_that_at_the_base() {
         assert_eq!(looks(0.5, 0.01, None), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn the_copy_of_the_base_needs_no_longer_warm_up_than_the_base() {
+        let mut plan = plan(&["base", "new", "base"], &[1], Regression::rounds(2));
+        plan.entries[AGAIN].variant.push_str(COPY);
+        let mut history = history(&plan);
+        assert_eq!(history.settled_after_s(AGAIN), None);
+        for planned in plan.round(0) {
+            let mut done = attempt(&plan, planned, None);
+            let steadiness = serde_json::json!({
+                "classification": "settled", "warm_up_s": 5.0, "worst_p99_ns": null,
+                "settled_after_s": ([2.0, 3.0, 4.0])[planned.entry],
+            });
+            let measurement = done.record.result.as_mut().expect("measured");
+            measurement.steadiness = serde_json::from_value(steadiness).expect("a warm-up");
+            if planned.entry != AGAIN {
+                history.add(done);
+            }
+        }
+        assert_eq!(
+            [BASE, NEW, AGAIN].map(|entry| history.settled_after_s(entry)),
+            [Some(2.0), Some(3.0), Some(2.0)]
+        );
     }
 
     #[test]

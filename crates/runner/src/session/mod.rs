@@ -19,6 +19,7 @@ use crate::error::ErrorContext as _;
 use crate::fingerprint::{FingerprintKey, Fingerprints, IgnoredFiles};
 use crate::source_files;
 use crate::start_time::now;
+use crate::trial::{COPY, original};
 use crate::withheld::withheld_variables;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
@@ -32,9 +33,6 @@ use std::time::Duration;
 
 /// How long the noise of the machine is observed before the first trial.
 const IDLE_WINDOW: Duration = Duration::from_secs(1);
-
-/// Suffix of the variant of a copy, for a service that is compared with itself. The copy uses the same build.
-pub(crate) const COPY: &str = "+again";
 
 /// The result of building each service of a plan.
 pub type BuildResults = BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>;
@@ -185,12 +183,9 @@ impl Session<'_> {
                 observer.build_progress(&progress);
             });
             for service in copies {
-                let id = |variant: &str| ServiceId {
-                    service: service.name.clone(),
-                    variant: variant.to_owned(),
-                };
-                let same = built.get(&id(service.variant.trim_end_matches(COPY))).cloned();
-                built.extend(same.map(|same| (id(&service.variant), same)));
+                let id = id_of(service);
+                let same = built.get(&original(&id)).cloned();
+                built.extend(same.map(|same| (id, same)));
             }
             if bench.cancel.is_asked() {
                 return Err(CommandError::Interrupted(
