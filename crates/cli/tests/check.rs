@@ -307,7 +307,7 @@ fn bad_input_exits_with_code_2() {
             vec!["check", "--url", url, "hello", "--protocol", "grpc"],
             "it supports http, http2",
         ),
-        (vec!["check"], "SERVICE"),
+        (vec!["check"], "services are here: name one"),
         (vec!["check", "no-such-service"], "no-such-service"),
         (vec!["check", "go-nethttp", "nothing"], "nothing"),
     ] {

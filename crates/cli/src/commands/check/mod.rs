@@ -29,8 +29,8 @@ use view::CheckVerdict;
     override_usage = "prony check [OPTIONS] [SERVICE] [CONTRACT]\n       prony check [OPTIONS] --url URL CONTRACT"
 )]
 pub(crate) struct Args {
-    /// Service, e.g. go-gorilla or 'java-*'; or a contract, for its services
-    #[arg(value_name = "SERVICE", required_unless_present = "all")]
+    /// Service, e.g. go-gorilla or 'java-*'; or a contract, for its services [default: the only service]
+    #[arg(value_name = "SERVICE")]
     first: Option<String>,
     /// Contract, or with --url a folder with one [default: all of the service]
     #[arg(value_name = "CONTRACT", conflicts_with = "url")]
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["first", "second", "url"])]
     all: bool,
     /// Check a running server, safe methods only
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", requires = "first")]
     url: Option<String>,
     /// With --url: also send requests that may change data
     #[arg(long, requires = "url")]
@@ -143,8 +143,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Starts services and checks them. Also returns the store that is to keep the results.
 fn check_selected(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
     let checkout = Checkout::find()?;
+    let first = match &args.first {
+        None if !args.all => Some(only_service(&checkout)?),
+        named => named.clone(),
+    };
     let asked = CheckScope {
-        first: args.first.as_deref(),
+        first: first.as_deref(),
         second: args.second.as_deref(),
         channel: args.protocol.map(Channel::from),
         seed,
@@ -158,6 +162,19 @@ fn check_selected(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         eprintln!("{text}");
     })?;
     Ok((rows, store))
+}
+
+/// The name of the service of a project that has no other.
+fn only_service(checkout: &Checkout) -> anyhow::Result<String> {
+    let catalogue = checkout.catalogue()?;
+    match catalogue.select("*")?.as_slice() {
+        [only] => Ok(only.name.clone()),
+        several => Err(bad_input(anyhow!(
+            "{} services are here: name one, such as `prony check {}`, or check all with --all",
+            several.len(),
+            several[0].name
+        ))),
+    }
 }
 
 /// Checks a server that is already running.
@@ -174,7 +191,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
             "`{url}`: the contract defines the paths → Remove `{path}` from the URL."
         )));
     }
-    let contract = contract_named(args.first.as_deref().expect("invariant: required without --all"))?;
+    let contract = contract_named(args.first.as_deref().expect("invariant: --url requires it"))?;
     let protocol = spoken_of(&contract, args.protocol)?;
     if !args.allow_writes {
         eprintln!("sending only GET, HEAD, OPTIONS and operations that are `safe` in the contract");
