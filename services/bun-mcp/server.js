@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol with its official SDK for TypeScript, on Bun.serve.
+// A server of the Model Context Protocol on Bun.serve: fetch.mjs in several processes.
 import { start } from './cluster.cjs';
 import { fetch } from './fetch.mjs';
 

@@ -19,7 +19,7 @@ exports.run = function run({ method, params }) {
 const discovery = {
   supportedVersions: [REVISION],
   capabilities: { tools: {}, resources: {}, prompts: {} },
-  _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'node-http-mcp', version: '1' } },
+  _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'mcp-by-hand', version: '1' } },
 };
 
 function callTool(name, { message, a, b, id }) {

@@ -2,11 +2,10 @@
 // A server of the Model Context Protocol, revision 2026-07-28, on the http module without an SDK.
 
 const { serve } = require('./serve');
-const { METHOD_NOT_FOUND, check, parse } = require('./protocol');
-const { run } = require('./methods');
+const { answer } = require('./answer');
+const { isLocal } = require('./origin');
 
 const LONGEST_BODY = 4 * 1024 * 1024;
-const LOCAL = ['localhost', '127.0.0.1', '[::1]'];
 
 serve((request, response) => {
   const refused = refusal(request);
@@ -19,7 +18,9 @@ serve((request, response) => {
   });
   request.on('end', () => {
     if (length > LONGEST_BODY) return send(response, 413);
-    answer(request.headers, Buffer.concat(chunks).toString(), response);
+    const { status, reply } = answer(request.headers, Buffer.concat(chunks).toString());
+    if (reply === undefined) return send(response, status);
+    sendJSON(response, status, reply);
   });
 });
 
@@ -40,29 +41,6 @@ function decoded(path) {
   } catch {
     return path;
   }
-}
-
-// Only browsers send an Origin.
-function isLocal(origin) {
-  return origin === undefined || (URL.canParse(origin) && LOCAL.includes(new URL(origin).hostname));
-}
-
-function answer(headers, body, response) {
-  const { message, error } = parse(body);
-  if (error === undefined && message.id === undefined) return send(response, 202); // a notification
-  const outcome = attempt(headers, message, error);
-  sendJSON(response, statusOf(outcome), { jsonrpc: '2.0', id: message?.id ?? null, ...outcome });
-}
-
-// The result or the error of a request.
-function attempt(headers, message, unread) {
-  const error = unread ?? check(message, headers);
-  return error === undefined ? run(message) : { error };
-}
-
-function statusOf({ error }) {
-  if (error === undefined) return 200;
-  return error.code === METHOD_NOT_FOUND ? 404 : 400;
 }
 
 function send(response, status) {
