@@ -21,11 +21,11 @@ build: setup ## build prony
 bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	@scripts/bench
 
-studies: build ## repeat every study in `quick` and export the measurements into results/ (about nine hours)
-	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do cargo xtask study $$study || exit; done
+studies: build ## measure every study in `quick`, then export all into results/ (about 15 hours; a repeated command continues)
+	@cargo xtask study --resume
 
 study: ## one study: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
-	@echo "which? make study-000 … study-004, study-efficiency, study-capacity, study-orders, study-fortunes, study-account, study-events, study-websocket, study-grpc-streams" && exit 2
+	@cargo xtask study which?
 
 study-%: build
 	@cargo xtask study $*

@@ -1,4 +1,4 @@
-//! Runs the suites of a study in `quick` (or another profile) and exports the measurements into results/.
+//! Runs the suites of studies in `quick` (or another profile) and exports the measurements into results/.
 
 use crate::root;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -8,17 +8,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// Run the suites of a study and export the measurements into results/
+/// Suites that are no studies: a first look, and a test.
+const NO_STUDIES: [&str; 2] = ["quick", "smoke"];
+
+/// Run the suites of studies and export the measurements into results/
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Its number, such as `002`, or the name of a suite, such as `efficiency`
-    #[arg(required_unless_present = "export")]
-    study: Option<String>,
-    /// Profile of its suites
-    #[arg(default_value = "quick")]
+    /// Their numbers, such as `002`, or names of suites, such as `efficiency`; default: all
+    studies: Vec<String>,
+    /// Profile of their suites
+    #[arg(long, default_value = "quick")]
     profile: String,
+    /// Measure only suites of which the store has no complete run of this commit in this profile
+    #[arg(long)]
+    resume: bool,
     /// Export this run of the store without measuring
-    #[arg(long, value_name = "RUN", conflicts_with = "study")]
+    #[arg(long, value_name = "RUN", conflicts_with = "studies")]
     export: Option<String>,
     /// The prony to measure with
     #[arg(long, env = "PRONY", default_value = "target/release/prony")]
@@ -30,34 +35,136 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     shell.change_dir(root());
     let prony = root().join(&arguments.prony);
     if let Some(run) = &arguments.export {
-        let report = cmd!(shell, "{prony} report {run} --format json").read()?;
-        export(&shell, &prony, &report)?;
+        export(&shell, &prony, &report(&shell, &prony, run)?)?;
         return Ok(true);
     }
-    let study = arguments.study.as_deref().unwrap_or_default();
-    let suites = suites_of(study)?;
-    ensure!(!suites.is_empty(), "no suite {study} or {study}-…: see suites/");
-    let profile = &arguments.profile;
+    let suites = suites_of(&arguments.studies)?;
+    let changes = cmd!(shell, "git status --porcelain").read()?;
+    ensure!(
+        changes.is_empty(),
+        "results name the commit that was measured, and these files differ from it: commit them first\n{changes}"
+    );
+    let commit = cmd!(shell, "git rev-parse --short=12 HEAD").read()?;
+    let mut reports = Vec::new();
     for suite in suites {
-        // A missing toolchain becomes a row with its reason.
-        let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
-        let report = cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?;
-        export(&shell, &prony, &report)?;
+        let wanted = SuiteAtCommit {
+            suite: &suite,
+            profile: &arguments.profile,
+            commit: &commit,
+        };
+        let earlier = if arguments.resume {
+            wanted.measured(&shell, &prony)?
+        } else {
+            None
+        };
+        reports.push(match earlier {
+            Some(report) => report,
+            None => measure(&shell, &prony, &suite, &arguments.profile)?,
+        });
+    }
+    // All at the end: an export changes files, and runs after it would no longer be those of the commit.
+    for report in &reports {
+        export(&shell, &prony, report)?;
     }
     Ok(true)
 }
 
-fn suites_of(study: &str) -> Result<Vec<String>> {
+fn measure(shell: &Shell, prony: &Path, suite: &str, profile: &str) -> Result<String> {
+    // A missing toolchain becomes a row with its reason.
+    let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
+    Ok(cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?)
+}
+
+fn report(shell: &Shell, prony: &Path, run: &str) -> Result<String> {
+    Ok(cmd!(shell, "{prony} report {run} --format json").quiet().read()?)
+}
+
+/// A suite, its profile, and the commit to measure.
+struct SuiteAtCommit<'a> {
+    suite: &'a str,
+    profile: &'a str,
+    commit: &'a str,
+}
+
+impl SuiteAtCommit<'_> {
+    /// The report of the latest complete run.
+    fn measured(&self, shell: &Shell, prony: &Path) -> Result<Option<String>> {
+        let listed = cmd!(shell, "{prony} list runs --json").quiet().read()?;
+        let listed: RunList = serde_json::from_str(&listed).context("the list of runs is JSON")?;
+        for RunListEntry { run, .. } in listed.runs.into_iter().filter(|run| run.suite == self.suite) {
+            let report = report(shell, prony, &run)?;
+            if self.is_measured_by(&report)? {
+                return Ok(Some(report));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_measured_by(&self, report: &str) -> Result<bool> {
+        let run: MeasuredRun = serde_json::from_str(report).context("a report is JSON")?;
+        let is_whole =
+            run.state == "ended" && run.warnings.iter().all(|warning| warning.kind != "interrupted");
+        Ok(is_whole
+            && run.environment.commit.as_deref() == Some(self.commit)
+            && run.plan.profile.as_deref() == Some(self.profile))
+    }
+}
+
+#[derive(Deserialize)]
+struct RunList {
+    runs: Vec<RunListEntry>,
+}
+
+#[derive(Deserialize)]
+struct RunListEntry {
+    run: String,
+    suite: String,
+}
+
+/// What a report says about its run.
+#[derive(Deserialize)]
+struct MeasuredRun {
+    state: String,
+    environment: Environment,
+    plan: MeasuredPlan,
+    warnings: Vec<RunWarning>,
+}
+
+#[derive(Deserialize)]
+struct Environment {
+    commit: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MeasuredPlan {
+    profile: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RunWarning {
+    kind: String,
+}
+
+/// The suites of these studies, or of all: `001` has 001-person and 001-person-4.
+fn suites_of(studies: &[String]) -> Result<Vec<String>> {
     let mut suites = Vec::new();
     for entry in fs::read_dir(root().join("suites"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if let Some(suite) = name.strip_suffix(".toml")
-            && (suite == study || suite.starts_with(&format!("{study}-")))
-        {
-            suites.push(suite.to_owned());
-        }
+        suites.extend(name.strip_suffix(".toml").map(str::to_owned));
     }
+    suites.retain(|suite| !NO_STUDIES.contains(&suite.as_str()));
     suites.sort();
+    let is_of = |suite: &String, study: &String| suite == study || suite.starts_with(&format!("{study}-"));
+    if let Some(unknown) = studies
+        .iter()
+        .find(|study| !suites.iter().any(|suite| is_of(suite, study)))
+    {
+        bail!(
+            "no suite {unknown} or {unknown}-…: choose from {}",
+            suites.join(" ")
+        );
+    }
+    suites.retain(|suite| studies.is_empty() || studies.iter().any(|study| is_of(suite, study)));
     Ok(suites)
 }
 
@@ -165,11 +272,13 @@ fn write(path: &Path, value: &Json) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_suite_goes_to_the_folder_of_its_study() {
         for (suite, folder) in [
             ("000-sequence", "000"),
+            ("000-sequence-container", "000-container"),
             ("001-person-4", "001-4"),
             ("efficiency", "efficiency"),
             ("grpc-streams", "grpc-streams"),
@@ -205,8 +314,40 @@ mod tests {
     }
 
     #[test]
-    fn every_study_has_its_suites() {
-        assert_eq!(suites_of("001").expect("read"), ["001-person", "001-person-4"]);
-        assert_eq!(suites_of("efficiency").expect("read"), ["efficiency"]);
+    fn a_complete_run_of_the_same_commit_and_profile_is_not_measured_again() {
+        let wanted = SuiteAtCommit {
+            suite: "002-relay",
+            profile: "quick",
+            commit: "0123456789ab",
+        };
+        let whole = r#"{"state":"ended","environment":{"commit":"0123456789ab"},"plan":{"profile":"quick"},"warnings":[{"kind":"budget_spent"}]}"#;
+        let others = [
+            ("ended", "unfinished"),
+            ("0123456789ab", "0123456789ab+dirty"),
+            ("\"0123456789ab\"", "null"),
+            ("quick", "full"),
+            ("budget_spent", "interrupted"),
+        ];
+        assert!(wanted.is_measured_by(whole).expect("a report"));
+        for (part, other) in others {
+            let report = whole.replace(part, other);
+            assert!(!wanted.is_measured_by(&report).expect("a report"), "{report}");
+        }
+    }
+
+    #[test]
+    fn every_study_has_its_suites_and_a_folder_of_its_own() {
+        let suites = |studies: &[&str]| {
+            let studies: Vec<String> = studies.iter().map(|&study| study.to_owned()).collect();
+            suites_of(&studies)
+        };
+        assert_eq!(suites(&["001"]).expect("read"), ["001-person", "001-person-4"]);
+        assert_eq!(suites(&["efficiency"]).expect("read"), ["efficiency"]);
+        let error = suites(&["005"]).expect_err("no such study");
+        assert!(error.to_string().contains("choose from 000-sequence"), "{error}");
+        let all = suites(&[]).expect("read");
+        let folders: BTreeSet<String> = all.iter().map(|suite| folder_of(suite)).collect();
+        assert_eq!(folders.len(), all.len(), "{folders:?}");
+        assert!(!all.contains(&"smoke".to_owned()), "{all:?}");
     }
 }

@@ -65,7 +65,7 @@ const STUDIES: &[Study] = &[
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],
     ),
-    alone("000-container", &["java-netty/current"]),
+    alone("000-sequence-container", &["java-netty/current"]),
     alone("003-snoop-small", &["java-netty/current", "go-nethttp"]),
     alone("capacity", &["go-nethttp", "java-netty"]),
 ];
