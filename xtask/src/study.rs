@@ -1,15 +1,13 @@
 //! Runs the suites of studies in `quick` (or another profile) and exports the measurements into results/.
 
 use crate::root;
+use crate::suites::ELSEWHERE;
 use anyhow::{Context as _, Result, bail, ensure};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
-
-/// Suites that are no studies: a first look, and a test.
-const NO_STUDIES: [&str; 2] = ["quick", "smoke"];
 
 /// Run the suites of studies and export the measurements into results/
 #[derive(clap::Args)]
@@ -152,7 +150,7 @@ fn suites_of(studies: &[String]) -> Result<Vec<String>> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         suites.extend(name.strip_suffix(".toml").map(str::to_owned));
     }
-    suites.retain(|suite| !NO_STUDIES.contains(&suite.as_str()));
+    suites.retain(|suite| !ELSEWHERE.contains(&suite.as_str()));
     suites.sort();
     let is_of = |suite: &String, study: &String| suite == study || suite.starts_with(&format!("{study}-"));
     if let Some(unknown) = studies

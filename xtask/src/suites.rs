@@ -69,8 +69,8 @@ const STUDIES: &[Study] = &[
     alone("003-snoop-small", &["java-netty/current", "go-nethttp"]),
     alone("capacity", &["go-nethttp", "java-netty"]),
 ];
-/// Suites that other steps run.
-const ELSEWHERE: [&str; 2] = ["smoke", "quick"];
+/// Suites that other steps run: a test, and a first look. They are no studies.
+pub(crate) const ELSEWHERE: [&str; 2] = ["smoke", "quick"];
 /// The name of the brief profile.
 const PROFILE: &str = "smoke";
 
