@@ -26,12 +26,13 @@ public final class Server extends VerticleBase {
         Vertx vertx = Vertx.builder()
                 .with(new VertxOptions().setEventLoopPoolSize(workers).setPreferNativeTransport(true))
                 .build();
-        vertx.deployVerticle(Server::new, new DeploymentOptions().setInstances(workers))
-                .onFailure(cause -> {
-                    System.err.println(cause.getMessage());
-                    System.exit(1);
-                });
         Runtime.getRuntime().addShutdownHook(new Thread(() -> vertx.close().await()));
+        try {
+            vertx.deployVerticle(Server::new, new DeploymentOptions().setInstances(workers)).await();
+        } catch (Exception cause) {
+            System.err.println(cause.getMessage());
+            System.exit(1);
+        }
     }
 
     @Override
