@@ -1,7 +1,7 @@
 //! Runs the suites of studies in `quick` (or another profile) and exports the measurements into results/.
 
 use crate::root;
-use crate::suites::ELSEWHERE;
+use crate::suites::{ELSEWHERE, suite_names};
 use anyhow::{Context as _, Result, bail, ensure};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     /// Profile of their suites
     #[arg(long, default_value = "quick")]
     profile: String,
-    /// Measure only suites of which the store has no complete run of this commit in this profile
+    /// Measure only suites of which the store has no complete run of this commit in this profile, and continue interrupted runs
     #[arg(long)]
     resume: bool,
     /// Export this run of the store without measuring
@@ -45,32 +45,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let commit = cmd!(shell, "git rev-parse --short=12 HEAD").read()?;
     let mut reports = Vec::new();
     for suite in suites {
-        let wanted = SuiteAtCommit {
+        let study = SuiteAtCommit {
             suite: &suite,
             profile: &arguments.profile,
             commit: &commit,
         };
         let earlier = if arguments.resume {
-            wanted.measured(&shell, &prony)?
+            study.runs(&shell, &prony)?
         } else {
-            None
+            Vec::new()
         };
-        reports.push(match earlier {
-            Some(report) => report,
-            None => measure(&shell, &prony, &suite, &arguments.profile)?,
-        });
+        reports.push(study.completed(&shell, &prony, earlier)?);
     }
     // All at the end: an export changes files, and runs after it would no longer be those of the commit.
     for report in &reports {
         export(&shell, &prony, report)?;
     }
     Ok(true)
-}
-
-fn measure(shell: &Shell, prony: &Path, suite: &str, profile: &str) -> Result<String> {
-    // A missing toolchain becomes a row with its reason.
-    let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
-    Ok(cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?)
 }
 
 fn report(shell: &Shell, prony: &Path, run: &str) -> Result<String> {
@@ -85,26 +76,49 @@ struct SuiteAtCommit<'a> {
 }
 
 impl SuiteAtCommit<'_> {
-    /// The report of the latest complete run.
-    fn measured(&self, shell: &Shell, prony: &Path) -> Result<Option<String>> {
+    /// Its runs in the store, the latest first.
+    fn runs(&self, shell: &Shell, prony: &Path) -> Result<Vec<MeasuredRun>> {
         let listed = cmd!(shell, "{prony} list runs --json").quiet().read()?;
         let listed: RunList = serde_json::from_str(&listed).context("the list of runs is JSON")?;
-        for RunListEntry { run, .. } in listed.runs.into_iter().filter(|run| run.suite == self.suite) {
-            let report = report(shell, prony, &run)?;
-            if self.is_measured_by(&report)? {
-                return Ok(Some(report));
-            }
-        }
-        Ok(None)
+        let runs = listed.runs.iter().filter(|run| run.suite == self.suite);
+        let runs = runs.map(|run| MeasuredRun::of(report(shell, prony, &run.run)?));
+        let is_same =
+            |run: &Result<MeasuredRun>| run.as_ref().map_or(true, |run| self.is_measured_by(&run.summary));
+        runs.filter(is_same).collect()
     }
 
-    fn is_measured_by(&self, report: &str) -> Result<bool> {
-        let run: MeasuredRun = serde_json::from_str(report).context("a report is JSON")?;
-        let is_whole =
-            run.state == "ended" && run.warnings.iter().all(|warning| warning.kind != "interrupted");
-        Ok(is_whole
-            && run.environment.commit.as_deref() == Some(self.commit)
-            && run.plan.profile.as_deref() == Some(self.profile))
+    fn is_measured_by(&self, run: &RunSummary) -> bool {
+        run.environment.commit.as_deref() == Some(self.commit)
+            && run.plan.profile.as_deref() == Some(self.profile)
+    }
+
+    /// The report of the first complete run; otherwise the first run is continued, or the suite is measured.
+    fn completed(&self, shell: &Shell, prony: &Path, runs: Vec<MeasuredRun>) -> Result<String> {
+        let interrupted = runs.first().map(|run| run.summary.run.clone());
+        if let Some(complete) = runs.into_iter().find(|run| run.summary.is_complete()) {
+            return Ok(complete.report);
+        }
+        if let Some(run) = interrupted {
+            return Ok(cmd!(shell, "{prony} run --resume {run} --json").read()?);
+        }
+        let Self { suite, profile, .. } = self;
+        // A missing toolchain becomes a row with its reason.
+        let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
+        Ok(cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?)
+    }
+}
+
+/// A run of the store.
+struct MeasuredRun {
+    /// As JSON.
+    report: String,
+    summary: RunSummary,
+}
+
+impl MeasuredRun {
+    fn of(report: String) -> Result<Self> {
+        let summary = serde_json::from_str(&report).context("a report is JSON")?;
+        Ok(Self { report, summary })
     }
 }
 
@@ -121,11 +135,18 @@ struct RunListEntry {
 
 /// What a report says about its run.
 #[derive(Deserialize)]
-struct MeasuredRun {
+struct RunSummary {
+    run: String,
     state: String,
     environment: Environment,
     plan: MeasuredPlan,
     warnings: Vec<RunWarning>,
+}
+
+impl RunSummary {
+    fn is_complete(&self) -> bool {
+        self.state == "ended" && self.warnings.iter().all(|warning| warning.kind != "interrupted")
+    }
 }
 
 #[derive(Deserialize)]
@@ -145,13 +166,8 @@ struct RunWarning {
 
 /// The suites of these studies, or of all: `001` has 001-person and 001-person-4.
 fn suites_of(studies: &[String]) -> Result<Vec<String>> {
-    let mut suites = Vec::new();
-    for entry in fs::read_dir(root().join("suites"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        suites.extend(name.strip_suffix(".toml").map(str::to_owned));
-    }
+    let mut suites = suite_names(&root().join("suites"))?;
     suites.retain(|suite| !ELSEWHERE.contains(&suite.as_str()));
-    suites.sort();
     let is_of = |suite: &String, study: &String| suite == study || suite.starts_with(&format!("{study}-"));
     if let Some(unknown) = studies
         .iter()
@@ -159,11 +175,11 @@ fn suites_of(studies: &[String]) -> Result<Vec<String>> {
     {
         bail!(
             "no suite {unknown} or {unknown}-…: choose from {}",
-            suites.join(" ")
+            Vec::from_iter(suites).join(" ")
         );
     }
     suites.retain(|suite| studies.is_empty() || studies.iter().any(|study| is_of(suite, study)));
-    Ok(suites)
+    Ok(suites.into_iter().collect())
 }
 
 /// JSON whose objects keep their key order, so that a new export differs only where values changed.
@@ -312,24 +328,28 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_run_of_the_same_commit_and_profile_is_not_measured_again() {
-        let wanted = SuiteAtCommit {
+    fn only_a_complete_run_of_the_same_commit_and_profile_is_not_measured_again() {
+        let study = SuiteAtCommit {
             suite: "002-relay",
             profile: "quick",
             commit: "0123456789ab",
         };
-        let whole = r#"{"state":"ended","environment":{"commit":"0123456789ab"},"plan":{"profile":"quick"},"warnings":[{"kind":"budget_spent"}]}"#;
+        let complete = r#"{"run":"R","state":"ended","environment":{"commit":"0123456789ab"},"plan":{"profile":"quick"},"warnings":[{"kind":"budget_spent"}]}"#;
         let others = [
-            ("ended", "unfinished"),
             ("0123456789ab", "0123456789ab+dirty"),
             ("\"0123456789ab\"", "null"),
             ("quick", "full"),
-            ("budget_spent", "interrupted"),
         ];
-        assert!(wanted.is_measured_by(whole).expect("a report"));
+        let interrupted = [("ended", "unfinished"), ("budget_spent", "interrupted")];
+        let summary = |report: &str| serde_json::from_str::<RunSummary>(report).expect("a report");
+        assert!(study.is_measured_by(&summary(complete)) && summary(complete).is_complete());
         for (part, other) in others {
-            let report = whole.replace(part, other);
-            assert!(!wanted.is_measured_by(&report).expect("a report"), "{report}");
+            let other = summary(&complete.replace(part, other));
+            assert!(!study.is_measured_by(&other), "{part}");
+        }
+        for (part, other) in interrupted {
+            let other = summary(&complete.replace(part, other));
+            assert!(study.is_measured_by(&other) && !other.is_complete(), "{part}");
         }
     }
 

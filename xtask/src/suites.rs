@@ -7,6 +7,8 @@ use crate::run::{Job, print_line};
 use crate::services::verify::{cpus, halves};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
@@ -149,21 +151,19 @@ fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|study| study.suite)
 }
 
+/// The names of the files of a folder of suites.
+pub(crate) fn suite_names(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".toml").map(str::to_owned));
+    }
+    Ok(names)
+}
+
 /// Verifies that every file of `suites/` is part of some step.
 fn complete(checkout: &Checkout) -> Result<()> {
-    let folder = checkout.path("suites");
-    let mut files = BTreeSet::new();
-    for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            files.insert(
-                path.file_stem()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-            );
-        }
-    }
+    let files = suite_names(&checkout.path("suites"))?;
     let known: BTreeSet<String> = names().chain(ELSEWHERE).map(str::to_owned).collect();
     let untested: Vec<&String> = files.difference(&known).collect();
     let gone: Vec<&String> = known.difference(&files).collect();
@@ -301,13 +301,13 @@ mod tests {
     #[test]
     fn a_suite_that_nobody_lists_is_named() {
         let place = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(place.path().join("suites")).expect("a folder");
+        fs::create_dir(place.path().join("suites")).expect("a folder");
         for name in names().chain(ELSEWHERE).chain(["forgotten"]) {
-            std::fs::write(place.path().join(format!("suites/{name}.toml")), "").expect("a file");
+            fs::write(place.path().join(format!("suites/{name}.toml")), "").expect("a file");
         }
         let error = complete(&Checkout::at(place.path())).expect_err("one more");
         assert!(error.to_string().contains("lacks [\"forgotten\"]"), "{error}");
-        std::fs::remove_file(place.path().join("suites/capacity.toml")).expect("a file");
+        fs::remove_file(place.path().join("suites/capacity.toml")).expect("a file");
         let error = complete(&Checkout::at(place.path())).expect_err("one less");
         assert!(error.to_string().contains("[\"capacity\"]"), "{error}");
     }
