@@ -3,12 +3,12 @@
 
 const { serve } = require('./serve');
 const { answer } = require('./answer');
-const { isLocal } = require('./origin');
+const { refusal } = require('./refusal');
 
 const LONGEST_BODY = 4 * 1024 * 1024;
 
 serve((request, response) => {
-  const refused = refusal(request);
+  const refused = refusal(headOf(request));
   if (refused !== undefined) return send(response, refused);
   const chunks = [];
   let length = 0;
@@ -24,23 +24,11 @@ serve((request, response) => {
   });
 });
 
-// The status for a request whose body need not be read.
-function refusal({ url, method, headers }) {
+// What decides whether the body needs to be read.
+function headOf({ url, method, headers }) {
   const query = url.indexOf('?');
   const path = query === -1 ? url : url.slice(0, query);
-  if (path !== '/mcp' && decoded(path) !== '/mcp') return 404;
-  if (!isLocal(headers.origin)) return 403;
-  if (method !== 'POST') return 405;
-  if (!/^application\/json *(;|$)/i.test(headers['content-type'])) return 415;
-  return undefined;
-}
-
-function decoded(path) {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return { path, method, origin: headers.origin, type: headers['content-type'] };
 }
 
 function send(response, status) {
