@@ -201,6 +201,21 @@ mod tests {
     /// Stands for a binary of prony: a script, and its hash.
     const PROGRAM: &str = "#!/bin/sh\necho started \"$@\"\n";
 
+    /// Runs the script in $2 with the hash in $1. During its upload, runs it again in a subshell, which has the same `$$`, with its
+    /// input from the file $3.
+    const UPLOAD_WITHIN_UPLOAD: &str = r#"script=$2 input=$3
+        head() {
+            unset -f head
+            (set -- "$hash"; eval "$script") < "$input" > "$input.output"
+            command head "$@"
+        }
+        eval "$script""#;
+
+    /// What the script is sent.
+    fn upload() -> String {
+        format!("{}\n{PROGRAM}", PROGRAM.len())
+    }
+
     /// A host: its folders for the cache, in the order in which they are tried.
     struct HostFolders {
         place: tempfile::TempDir,
@@ -232,8 +247,14 @@ mod tests {
 
         /// Runs the script with this input, and returns what it prints.
         fn run(&self, input: &str) -> String {
+            self.run_in_shell(&[SCRIPT.trim_end(), "prony", &self.hash], input)
+        }
+
+        /// Runs `sh -c` with these arguments and this input, and returns what it prints.
+        fn run_in_shell(&self, arguments: &[&str], input: &str) -> String {
             let mut shell = Command::new("sh")
-                .args(["-c", SCRIPT.trim_end(), "prony", &self.hash])
+                .arg("-c")
+                .args(arguments)
                 .env("PRONY_AGENT_CACHE", self.named())
                 .env("XDG_CACHE_HOME", "/proc/nowhere")
                 .env("TMPDIR", self.place.path().join("tmp"))
@@ -248,7 +269,7 @@ mod tests {
         }
 
         fn sent(&self) -> String {
-            self.run(&format!("{}\n{PROGRAM}", PROGRAM.len()))
+            self.run(&upload())
         }
 
         fn started(&self) -> String {
@@ -273,6 +294,30 @@ mod tests {
         symlink(there.place.path().join("elsewhere"), &file).expect("linked");
         assert!(there.sent().contains("missing"));
         assert!(!file.is_symlink());
+    }
+
+    /// For example two containers.
+    #[test]
+    fn hosts_with_a_common_cache_and_equal_process_ids_receive_it_at_once() {
+        let there = HostFolders::new();
+        let input = there.place.path().join("input");
+        fs::write(&input, upload()).expect("written");
+        let input = input.to_str().expect("UTF-8");
+        let arguments = [
+            UPLOAD_WITHIN_UPLOAD,
+            "prony",
+            &there.hash,
+            SCRIPT.trim_end(),
+            input,
+        ];
+        let first = there.run_in_shell(&arguments, &upload());
+        let second = fs::read_to_string(format!("{input}.output")).expect("there");
+        for output in [first, second] {
+            assert!(output.starts_with("[[prony:host:missing:Linux:"), "{output}");
+            assert!(output.ends_with(&there.started()), "{output}");
+        }
+        let files = fs::read_dir(there.named().join("agent")).expect("there");
+        assert_eq!(files.count(), 1, "no partial file remains");
     }
 
     #[test]
