@@ -1,7 +1,8 @@
 //! The journal of a run stores its trials and receives its events.
 
 use prony_records::{
-    CompactHistogram, Interval, Outcomes, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
+    CompactHistogram, Interval, Outcomes, Phase, Recording, ServiceCheck, ServiceId, TrialRecord, Warning,
+    WorkerNow,
 };
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,6 +26,11 @@ pub trait Journal {
 
     /// A trial is complete. It must be stored before this returns.
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError>;
+
+    /// Warnings about loads that were measured at the same time.
+    fn warnings_of(&self, _loads: &[&Recording]) -> Vec<Warning> {
+        Vec::new()
+    }
 
     /// A round is complete: decides which entries the next one has.
     fn next_round(&mut self, done: u32) -> NextRound;

@@ -1,6 +1,7 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
 use crate::common::{TestJournal, Testbed, leftovers, quiet};
+use prony_config::Design;
 use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
@@ -34,6 +35,23 @@ fn rounds_hold_every_service_in_the_order_of_the_plan() {
         .iter()
         .filter(|progress| matches!(progress, Progress::Begins { of: 4, .. }));
     assert_eq!(begins.count(), 4);
+}
+
+/// Together they may use up what neither does alone, such as a network.
+#[test]
+fn loads_at_the_same_time_are_judged_together() {
+    for (design, loads) in [(Design::Duet, 2), (Design::Sequence, 0)] {
+        let mut testbed = Testbed::new(&["ok", "late 1"]);
+        testbed.plan.design = design;
+        for measured in testbed.results() {
+            let warnings = measured.expect("measured").warnings;
+            let bound = warnings
+                .iter()
+                .find(|warning| warning.kind == WarningKind::NetworkBound);
+            let expected = (loads > 0).then(|| format!("{loads} loads at once"));
+            assert_eq!(bound.map(|warning| warning.text.clone()), expected);
+        }
+    }
 }
 
 #[test]

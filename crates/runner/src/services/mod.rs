@@ -326,6 +326,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 self.journal.provisional(&record)?;
             }
         }
+        if let [_, _, ..] = recordings.as_slice() {
+            let loads: Vec<&Recording> = recordings.iter().collect();
+            let warnings = self.journal.warnings_of(&loads);
+            for run in &runs {
+                self.slots[run.slot].warn(&warnings);
+            }
+        }
         Ok(Outcome::Measured(recordings))
     }
 

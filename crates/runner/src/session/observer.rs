@@ -6,7 +6,7 @@ use crate::secrets;
 use crate::testbed::network_bound;
 use crate::{Cancel, CommandError, Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::{Design, Plan};
-use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
+use prony_records::{Recording, RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,15 +174,25 @@ impl<'a> RunObserver<'a> {
     /// The trial as it is stored: with a warning if the network was its limit, and without secrets.
     fn stored_form(&self, record: &TrialRecord) -> TrialRecord {
         let mut record = record.clone();
-        let environment = &self.record.environment;
-        let mut hosts = environment.hosts.iter();
-        let service = hosts.find(|(_, host)| host.roles.iter().any(|role| role == "service"));
-        if let (Some((service, _)), Ok(measurement)) = (service, &mut record.result) {
-            let bound = network_bound(&[&measurement.recording], &environment.links, service);
-            measurement.warnings.extend(bound);
+        if let Ok(measurement) = &mut record.result
+            && let Some(bound) = self.network_warning(&[&measurement.recording])
+            && measurement
+                .warnings
+                .iter()
+                .all(|warning| warning.kind != bound.kind)
+        {
+            measurement.warnings.push(bound);
         }
         secrets::mask_trial(&mut record);
         record
+    }
+
+    /// A warning if the network to the host of the service was the limit of loads that were measured at the same time.
+    fn network_warning(&self, loads: &[&Recording]) -> Option<Warning> {
+        let environment = &self.record.environment;
+        let mut hosts = environment.hosts.iter();
+        let (service, _) = hosts.find(|(_, host)| host.roles.iter().any(|role| role == "service"))?;
+        network_bound(loads, &environment.links, service)
     }
 
     /// Stores a trial; replaces its provisional record if there is one. While the disk is full, the trial waits for room.
@@ -394,6 +404,10 @@ impl Journal for RunObserver<'_> {
                 .message(&format!("the results of the checks were not stored: {error}"));
         }
         Ok(())
+    }
+
+    fn warnings_of(&self, loads: &[&Recording]) -> Vec<Warning> {
+        self.network_warning(loads).into_iter().collect()
     }
 
     fn next_round(&mut self, done: u32) -> NextRound {

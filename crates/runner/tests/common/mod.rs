@@ -5,7 +5,9 @@ use prony_config::contract::Contract;
 use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, Source, WarmUpChoice, WorkerKind, Workers};
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
-use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, TrialStage};
+use prony_records::{
+    Exclusion, Measurement, Recording, ServiceId, TrialRecord, TrialStage, Warning, WarningKind,
+};
 use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Member, Testbed as Hosts};
@@ -93,6 +95,11 @@ impl Journal for TestJournal {
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
         self.records.push(record.clone());
         Ok(())
+    }
+
+    fn warnings_of(&self, loads: &[&Recording]) -> Vec<Warning> {
+        let text = format!("{} loads at once", loads.len());
+        vec![Warning::new(WarningKind::NetworkBound, text)]
     }
 
     fn next_round(&mut self, done: u32) -> NextRound {
