@@ -37,6 +37,10 @@ const STUDIES: &[Study] = &[
             "erlang-cowboy",
         ],
     ),
+    in_parallel(
+        "002-relay-2",
+        &["node-jsonfilter/current", "node-jsonfilter/current-single"],
+    ),
     in_parallel("003-snoop-free", &["java-netty/current", "go-nethttp"]),
     in_parallel("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
     in_parallel("efficiency", &["java-netty", "python-flask"]),

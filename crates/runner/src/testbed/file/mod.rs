@@ -568,14 +568,15 @@ backing_service = "load1"
                 "{}: service and load are apart",
                 path.display()
             );
-            // Each is named after its suite.
+            // Each is named after its suite, or after the number of its study.
             let number = path
                 .file_stem()
                 .and_then(|name| name.to_str())
                 .expect("a name")
                 .to_owned();
             let suites = std::fs::read_dir(folder.join("..")).expect("suites").flatten();
-            let of = |name: String| name.starts_with(&format!("{number}-"));
+            let of =
+                |name: String| name.starts_with(&format!("{number}-")) || name == format!("{number}.toml");
             assert!(
                 suites
                     .into_iter()
@@ -586,6 +587,6 @@ backing_service = "load1"
             names.push(number);
         }
         names.sort();
-        assert_eq!(names, ["001", "002", "003"]);
+        assert_eq!(names, ["001", "002", "002-relay-2", "003"]);
     }
 }
