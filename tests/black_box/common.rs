@@ -1,6 +1,7 @@
 //! A checkout with toy services, and the real binary in it.
 
 use crate::skip::skipped;
+use rusqlite::Connection;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -164,6 +165,23 @@ impl Checkout {
         })
         .collect()
     }
+}
+
+/// The attempts of a service in the store of the checkout, provisional ones included: their round, and whether they failed.
+pub(crate) fn attempts(checkout: &Checkout, service: &str) -> Vec<(u32, bool)> {
+    let path = checkout.path(".prony/store.db");
+    if !path.exists() {
+        return Vec::new();
+    }
+    let store = Connection::open(path).expect("the store");
+    let read = || {
+        let mut rows =
+            store.prepare("SELECT round, excluded FROM trial WHERE service = ?1 ORDER BY sequence")?;
+        let rows = rows.query_map([service], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(u32, bool)>>>()
+    };
+    // The table is there a moment after the file.
+    read().unwrap_or_default()
 }
 
 /// A checkout with a toy in two variants: unchanged, and slow.

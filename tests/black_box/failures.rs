@@ -1,7 +1,6 @@
 //! Who is blamed for a failure, what is tried again, and what a continued run remembers of it.
 
-use crate::common::{Checkout, CommandOutput, Disk, signal, two_variants, until};
-use rusqlite::Connection;
+use crate::common::{Checkout, CommandOutput, Disk, attempts, signal, two_variants, until};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::process::{Child, Command};
@@ -55,23 +54,6 @@ fn kill_if(checkout: &Checkout, is_wanted: impl Fn(&str) -> bool) {
     let pid = pid.expect("invariant: waited for");
     let killed = Command::new("kill").args(["-KILL", &pid]).status();
     assert!(killed.expect("kill").success());
-}
-
-/// The state of a run in the store of the checkout: attempts, with the reason of each failure.
-fn attempts(checkout: &Checkout, service: &str) -> Vec<(u32, bool)> {
-    let path = checkout.path(".prony/store.db");
-    if !path.exists() {
-        return Vec::new();
-    }
-    let store = Connection::open(path).expect("the store");
-    let read = || {
-        let mut rows =
-            store.prepare("SELECT round, excluded FROM trial WHERE service = ?1 ORDER BY sequence")?;
-        let rows = rows.query_map([service], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect::<rusqlite::Result<Vec<(u32, bool)>>>()
-    };
-    // The table is there a moment after the file.
-    read().unwrap_or_default()
 }
 
 fn row<'a>(report: &'a Value, service: &str) -> &'a Value {
