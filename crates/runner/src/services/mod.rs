@@ -326,7 +326,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 self.journal.provisional(&record)?;
             }
         }
-        if let [_, _, ..] = recordings.as_slice() {
+        if recordings.len() > 1 {
             let loads: Vec<&Recording> = recordings.iter().collect();
             let warnings = self.journal.warnings_of(&loads);
             for run in &runs {
