@@ -71,7 +71,7 @@ pub(crate) fn job(
         tls.choices.whole_handshakes |= group.resumption == Some(false);
     }
     let load = match warm_up {
-        WarmUp::Light(_) => light(&group.load, trial.service, placement),
+        WarmUp::Light { width, .. } => light(&group.load, width, trial.service, placement),
         WarmUp::Planned(_) if group.search.is_some() => closed(&group.load),
         _ => at_rate(&group.load, run.rate),
     };
@@ -82,7 +82,7 @@ pub(crate) fn job(
         _ => load,
     };
     // So that all processes of a service take part.
-    let is_renewed = matches!(warm_up, WarmUp::Light(_)) && load.members().is_none();
+    let is_renewed = matches!(warm_up, WarmUp::Light { .. }) && load.members().is_none();
     let generator = &placement.placement.generator().cpus;
     let threads = generator.len().clamp(1, load.shareable().max(1) as usize);
     Ok(Job {
@@ -128,27 +128,34 @@ fn generator_warm_up(warm_up: WarmUp) -> GeneratorWarmUp {
     match warm_up {
         WarmUp::Planned(WarmUpChoice::FixedNs(ns)) => GeneratorWarmUp::FixedNs(ns),
         WarmUp::Planned(WarmUpChoice::Steady { most_ns, .. })
-        | WarmUp::Light(WarmUpChoice::Steady { most_ns, .. } | WarmUpChoice::FixedNs(most_ns)) => {
-            until_told(Duration::from_nanos(most_ns) * 2)
-        }
+        | WarmUp::Light {
+            choice: WarmUpChoice::Steady { most_ns, .. } | WarmUpChoice::FixedNs(most_ns),
+            ..
+        } => until_told(Duration::from_nanos(most_ns) * 2),
         WarmUp::Together(length) => until_told(length + PATIENCE),
         WarmUp::Settle(length) => GeneratorWarmUp::FixedNs(length.as_nanos() as u64),
     }
 }
 
-/// The light load of a warm-up: one request after the other on two connections for each process that listens. The members of a
-/// room are two.
-fn light(planned: &Load, service: &Service, placement: &TrialPlacement) -> Load {
+/// The light load of a warm-up: one request after the other on `width` times two connections for each process that listens, if the
+/// planned load has as many. The members of a room are two.
+fn light(planned: &Load, width: u32, service: &Service, placement: &TrialPlacement) -> Load {
     let processes = match service.workers.kind {
         Some(WorkerKind::Processes) => placement.placement.service.cpus.len().max(1) as u32,
         _ => 1,
     };
+    let smallest = 2 * processes;
+    let connections = smallest
+        .saturating_mul(width)
+        .min(planned.connections().max(smallest));
+    let members = planned.members().map(|_| 2);
     Load::Closed {
-        connections: 2 * processes,
+        // Rooms are whole.
+        connections: connections - connections % members.unwrap_or(1),
         in_flight: 1,
         think_ns: 0,
         growth: None,
-        members: planned.members().map(|_| 2),
+        members,
     }
 }
 

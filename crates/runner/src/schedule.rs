@@ -194,7 +194,12 @@ pub enum WarmUp {
     /// Until the service is warm, or for a fixed time: a light load before the first planned one.
     Planned(WarmUpChoice),
     /// Its light load alone. Designs do not ask for it.
-    Light(WarmUpChoice),
+    Light {
+        /// When it ends.
+        choice: WarmUpChoice,
+        /// Times two connections.
+        width: u32,
+    },
     /// For this long after every run is under load; all measurements begin together.
     Together(Duration),
     /// Not a warm-up: time to open connections and to resume paused processes. Data of backing services is not reset.

@@ -113,13 +113,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if let WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) = until {
             // A load has one light load in a start.
             let is_new = |run: &&LoadRun| !self.slots[run.slot].warmed.contains_key(&run.load);
-            let new: Vec<LoadRun> = runs.iter().filter(is_new).copied().collect();
-            if !new.is_empty() {
-                light = match self.load_until(&new, (WarmUp::Light(choice), false)) {
-                    Ok(light) => light,
-                    Err(outcome) => return outcome,
-                };
-            }
+            let new = runs.iter().filter(is_new).copied().collect();
+            light = match self.load_lightly(new, choice) {
+                Ok(light) => light,
+                Err(outcome) => return outcome,
+            };
         }
         // All services are measured from equal data: the measurement begins with that of the seed.
         let is_reset = runs.iter().any(|run| self.slots[run.slot].has_backing_services());
@@ -130,7 +128,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let again = match until {
             WarmUp::Together(_) => Some(WarmUp::Together(AFTER_RESET)),
             WarmUp::Planned(_) => Some(WarmUp::Settle(AFTER_RESET)),
-            WarmUp::Light(_) | WarmUp::Settle(_) => None,
+            WarmUp::Light { .. } | WarmUp::Settle(_) => None,
         };
         if let Some(again) = again.filter(|_| is_reset)
             && let Err(outcome) = self.load_until(&runs, (again, true))
@@ -162,6 +160,28 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             }
         }
         Outcome::Warm(outcomes)
+    }
+
+    /// Loads lightly until compilers are idle. The load of a service that waits most of the time grows.
+    fn load_lightly(
+        &mut self,
+        mut runs: Vec<LoadRun>,
+        choice: WarmUpChoice,
+    ) -> Result<BTreeMap<Slot, WarmUpResult>, Outcome> {
+        let mut all: BTreeMap<Slot, WarmUpResult> = BTreeMap::new();
+        let mut width: u32 = 1;
+        while !runs.is_empty() {
+            let loaded = self.load_until(&runs, (WarmUp::Light { choice, width }, false))?;
+            runs.retain(|run| loaded[&run.slot].growth.is_some());
+            let growth = loaded.values().filter_map(|warmed| warmed.growth).min();
+            width = width.saturating_mul(growth.unwrap_or(1));
+            for (number, mut warmed) in loaded {
+                let earlier = all.get(&number);
+                warmed.steadiness.warm_up_s += earlier.map_or(0.0, |earlier| earlier.steadiness.warm_up_s);
+                all.insert(number, warmed);
+            }
+        }
+        Ok(all)
     }
 
     /// Loads until this phase is over. The error is the outcome of the step.
@@ -226,7 +246,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
         let pace = Pace::of(&job.load);
         let known_s = self.history.settled_after_s(run.load);
-        let watch = WarmUpWatch::new(until, pace, (run.length, known_s), &mut *service.subject.service)?;
+        let may_grow = job.load.connections() < trial.group().load.connections();
+        let watch = WarmUpWatch::new(
+            (until, may_grow),
+            pace,
+            (run.length, known_s),
+            &mut *service.subject.service,
+        )?;
         slot.load = Some(MonitoredLoad::new(*run, loading));
         Ok(watch)
     }

@@ -10,6 +10,10 @@ use std::time::Duration;
 const IDLE: f64 = 0.03;
 /// For this long.
 const QUIET_S: f64 = 3.0;
+/// A service that uses less of a CPU under a light load waits most of the time: for the due time of an event, or for a backing service.
+const LITTLE_CPU: f64 = 0.25;
+/// The share of a CPU that it should use, so that its compiler has something to do and CPU time to do it.
+const LIGHT_CPU: f64 = 0.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
 /// A share that fell by less within that time has stopped falling: the threads collect garbage.
@@ -48,7 +52,10 @@ pub(crate) struct Slice {
 /// Which load a phase has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WarmUpPhase {
-    Light,
+    Light {
+        /// Whether the load may have more connections if the service hardly uses a CPU.
+        may_grow: bool,
+    },
     Planned,
 }
 
@@ -115,8 +122,8 @@ impl PhaseJudge {
         let is_idle = self.is_compiler_idle();
         let is_over = match self.phase {
             // Whether the compiler is idle is unknown, and will be.
-            WarmUpPhase::Light if slice.cpu_ns.is_none() => true,
-            WarmUpPhase::Light => is_idle,
+            WarmUpPhase::Light { .. } if slice.cpu_ns.is_none() => true,
+            WarmUpPhase::Light { .. } => is_idle,
             WarmUpPhase::Planned => {
                 is_idle
                     && self.wall_s() >= self.limits.least.as_secs_f64()
@@ -128,7 +135,9 @@ impl PhaseJudge {
             return Some(Classification::Settled);
         }
         let cpu = Duration::from_nanos(self.cpu_ns());
-        let is_late = cpu >= self.limits.cpu || self.wall_s() >= self.limits.wall.as_secs_f64();
+        let is_late = cpu >= self.limits.cpu
+            || self.wall_s() >= self.limits.wall.as_secs_f64()
+            || self.growth().is_some();
         is_late.then_some(if is_idle {
             Classification::Unsettled
         } else {
@@ -139,6 +148,16 @@ impl PhaseJudge {
     /// The share of the compiler threads over the last seconds; `None`: there are none, or there was too little CPU time.
     pub(crate) fn settled_share(&self) -> Option<f64> {
         share(self.last(QUIET_S)?)
+    }
+
+    /// How many times as many connections this light load should have: what a service does for two would take minutes to be compiled.
+    /// `None`: it has enough.
+    pub(crate) fn growth(&self) -> Option<u32> {
+        let may_grow = matches!(self.phase, WarmUpPhase::Light { may_grow: true });
+        let wall_s = self.wall_s();
+        let cpus = self.cpu_ns() as f64 / 1e9 / wall_s;
+        let is_little = wall_s >= QUIET_S && cpus < LITTLE_CPU && !self.is_compiler_idle();
+        (may_grow && is_little).then(|| (LIGHT_CPU / cpus).round() as u32)
     }
 
     /// CPU time that the service used so far, ns.

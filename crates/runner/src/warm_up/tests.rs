@@ -53,7 +53,7 @@ fn run_again(
     unreachable!("each phase has a limit")
 }
 
-const LIGHT: (WarmUpPhase, CompilerKind) = (WarmUpPhase::Light, CompilerKind::Compiles);
+const LIGHT: (WarmUpPhase, CompilerKind) = (WarmUpPhase::Light { may_grow: false }, CompilerKind::Compiles);
 const PLANNED: (WarmUpPhase, CompilerKind) = (WarmUpPhase::Planned, CompilerKind::Compiles);
 
 fn active(share: f64, cost_ns: f64) -> ServiceActivity {
@@ -71,6 +71,46 @@ fn the_light_load_ends_when_the_compiler_is_idle_for_three_seconds() {
         assert_eq!(ended, Classification::Settled);
         assert!((busy_s + 2.5..busy_s + 4.5).contains(&at_s), "{busy_s}: {at_s}");
     }
+}
+
+#[test]
+fn the_light_load_of_a_service_that_waits_grows() {
+    let growth = |may_grow, cpu_ns, share| {
+        let phase = WarmUpPhase::Light { may_grow };
+        let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
+        for slices in 1..=11 {
+            let slice = Slice {
+                length_s: SLICE_S,
+                cpu_ns: Some(cpu_ns),
+                compiler_ns: Some((share * cpu_ns as f64) as u64),
+                completed: 6,
+                cost: Some(1e6),
+                probe_ns: None,
+            };
+            if let Some(ended) = judge.push(slice, Some(CompilerKind::Compiles)) {
+                return Some((ended, slices, judge.growth()));
+            }
+        }
+        None
+    };
+    // 1 % of a CPU: after three seconds it goes on with 50 times as many connections.
+    assert_eq!(
+        growth(true, 3_000_000, 0.5),
+        Some((Classification::Warming, 11, Some(50)))
+    );
+    // Too little to judge a share is no idle compiler.
+    assert_eq!(
+        growth(true, 3_000_000, 0.0),
+        Some((Classification::Warming, 11, Some(50)))
+    );
+    // As many connections as planned, or a service that is busy enough.
+    assert_eq!(growth(false, 3_000_000, 0.5), None);
+    assert_eq!(growth(true, 90_000_000, 0.5), None);
+    // A compiler that is idle.
+    assert_eq!(
+        growth(true, 150_000_000, 0.01),
+        Some((Classification::Settled, 11, None))
+    );
 }
 
 #[test]
@@ -171,7 +211,10 @@ fn a_longer_measurement_needs_a_longer_proof() {
 
 #[test]
 fn threads_that_collect_garbage_are_idle_when_their_share_has_stopped_falling() {
-    let collects = (WarmUpPhase::Light, CompilerKind::CompilesAndCollects);
+    let collects = (
+        WarmUpPhase::Light { may_grow: false },
+        CompilerKind::CompilesAndCollects,
+    );
     let garbage = |at_s: f64| active(0.08 + 0.3 * (-at_s / 2.0).exp(), 100_000.0);
     let (ended, at_s) = run(collects, 1.0, 1.0, garbage);
     assert_eq!(ended, Classification::Settled);

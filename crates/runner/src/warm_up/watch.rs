@@ -16,6 +16,8 @@ const SLICE_S: f64 = 0.25;
 #[derive(Debug, Clone)]
 pub(crate) struct WarmUpResult {
     pub(crate) steadiness: Steadiness,
+    /// How many times as many connections a light load should have; `None`: it has enough.
+    pub(crate) growth: Option<u32>,
     /// CPU time that the service used in this phase, ns; `None` if it was not counted.
     pub(crate) used_ns: Option<u64>,
     /// What its compiler threads do.
@@ -52,23 +54,23 @@ struct Slices {
 }
 
 impl WarmUpWatch {
-    /// Begins at the start of a load, and begins counting CPU time if necessary. `measured`: the length of the measurement, and how
-    /// long an earlier start of the service needed to become stable, s.
+    /// Begins at the start of a load, and begins counting CPU time if necessary. `may_grow`: whether a light load may have more
+    /// connections. `measured`: the length of the measurement, and how long an earlier start of the service needed to become stable, s.
     pub(crate) fn new(
-        warm_up: WarmUp,
+        (warm_up, may_grow): (WarmUp, bool),
         pace: Pace,
         measured: (Duration, Option<f64>),
         service: &mut dyn Process,
     ) -> Result<Self, Failure> {
         let phase = match warm_up {
-            WarmUp::Light(_) => WarmUpPhase::Light,
+            WarmUp::Light { .. } => WarmUpPhase::Light { may_grow },
             _ => WarmUpPhase::Planned,
         };
         let rule = match warm_up {
             WarmUp::Settle(_) => Rule::Generator,
             WarmUp::Together(length) => Rule::Together(length),
             WarmUp::Planned(WarmUpChoice::FixedNs(0)) => Rule::None,
-            WarmUp::Light(choice) | WarmUp::Planned(choice) => match Limits::of(choice) {
+            WarmUp::Light { choice, .. } | WarmUp::Planned(choice) => match Limits::of(choice) {
                 None => Rule::Generator,
                 Some(limits) => {
                     service.begin_window().map_err(|error| failed(&error))?;
@@ -140,6 +142,7 @@ impl WarmUpWatch {
         let Rule::Slices(slices) = self.rule else {
             return WarmUpResult {
                 steadiness,
+                growth: None,
                 used_ns: None,
                 compiler: None,
             };
@@ -149,6 +152,7 @@ impl WarmUpWatch {
         steadiness.settled_after_s = slices.judge.settled_after_s();
         WarmUpResult {
             steadiness,
+            growth: slices.judge.growth(),
             used_ns: Some(slices.judge.cpu_ns()),
             compiler: slices.compiler,
         }
