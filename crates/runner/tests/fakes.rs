@@ -4,7 +4,7 @@ use crate::common::{TestJournal, Testbed};
 use crate::service;
 use prony_config::{Design, WarmUpChoice};
 use prony_host::{ExitReport, FakeHost, FakeProcess, HostError, KillReason, MachineUsage, Placement, Usage};
-use prony_load::{Job, WarmUp};
+use prony_load::{Arrival, Job, Load, Profile, Rate, Spacing, WarmUp};
 use prony_records::{
     Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
@@ -37,6 +37,8 @@ pub(crate) struct FakeGenerator {
     warm_up: Vec<u64>,
     measured: Vec<u64>,
     outcomes: Outcomes,
+    /// In how many of its next measurements no request is due.
+    empty: Arc<Mutex<u32>>,
     /// How many of its next loads it dies in.
     pub(crate) dies: Arc<Mutex<u32>>,
     jobs: Arc<Mutex<Vec<Job>>>,
@@ -78,6 +80,7 @@ impl FakeGenerator {
                 valid: 20_000,
                 ..Outcomes::default()
             },
+            empty: Arc::default(),
             dies: Arc::default(),
             jobs: Arc::default(),
             told: Arc::default(),
@@ -86,7 +89,14 @@ impl FakeGenerator {
 
     /// Events from the start of the measurement on.
     fn rest(&self) -> Vec<Event> {
-        let recording = Box::new(recording(self.outcomes, intervals(&self.measured)));
+        let mut empty = self.empty.lock().expect("unpoisoned");
+        let outcomes = if *empty > 0 {
+            *empty -= 1;
+            Outcomes::default()
+        } else {
+            self.outcomes
+        };
+        let recording = Box::new(recording(outcomes, intervals(&self.measured)));
         vec![
             begin(Phase::Measurement),
             begin(Phase::Drain),
@@ -396,6 +406,53 @@ fn no_valid_reply_and_errors_are_exclusions() {
             .starts_with("there were errors, and the suite allows none (100 valid, 1 reset"),
         "{}",
         strict.reason
+    );
+}
+
+#[test]
+fn a_window_without_a_due_request_is_no_failure_of_the_service() {
+    let result = |load, empty| {
+        let mut testbed = Testbed::new(&["ok"]);
+        testbed.plan.design = Design::Interleaved {
+            window_ns: 1_000_000_000,
+            cycles: 3,
+        };
+        testbed.plan.groups[0].load = load;
+        testbed.plan.groups[0].warm_up = WarmUpChoice::FixedNs(0);
+        let generator = FakeGenerator::new(Vec::new());
+        // The first one is that of the warm-up, which nobody reads.
+        *generator.empty.lock().expect("unpoisoned") = 1 + empty;
+        let host = FakeHost::new(4, served());
+        host.set(process());
+        run(&testbed, &host, &generator).records.remove(0).result
+    };
+    let open = || Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(3.0).expect("a rate"),
+            },
+            spacing: Spacing::Poisson,
+        },
+        connections: 4,
+        in_flight: 1,
+        backlog: 1,
+        members: None,
+    };
+    let one = result(open(), 1).expect("two of three windows have replies");
+    assert_eq!(one.recording.outcomes.valid, 40_000);
+    assert_eq!(one.recording.warnings, []);
+    let all = result(open(), 3).expect_err("nothing was measured");
+    assert_eq!(
+        (all.fault, all.reason.as_str()),
+        (
+            Fault::Infrastructure,
+            "no request was due in any of its windows: the rate is too low for their length"
+        )
+    );
+    // Of a closed load a request is always due.
+    assert_eq!(
+        result(Load::closed(1, 1), 1).expect_err("it hangs").fault,
+        Fault::Service
     );
 }
 

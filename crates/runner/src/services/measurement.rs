@@ -142,6 +142,10 @@ impl TrialFacts<'_> {
         let warmed = self.warmed()?;
         let records: Vec<InterleavedWindow> = windows.iter().map(window_record).collect();
         let mut measurement = self.single_of(windows)?;
+        if measurement.recording.due() == 0 {
+            let text = "no request was due in any of its windows: the rate is too low for their length";
+            return Err(Failure::infrastructure(TrialStage::Measure, text));
+        }
         if self.placement.placement.generator_shares_cpus() {
             // It waits for the service and the service for it: that is no limit.
             let limits = |warning: &Warning| warning.kind.facts().bottleneck == Some(Bottleneck::Generator);
