@@ -1,6 +1,7 @@
 //! Summarises the trials of a run for reports.
 
 mod compare;
+mod drift;
 mod estimates;
 mod group;
 mod held;

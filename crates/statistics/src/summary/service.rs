@@ -1,5 +1,6 @@
 //! Summarises one service of a group: the totals of its trials, and its warnings.
 
+use super::drift::drift;
 use super::sample::ServiceSample;
 use super::shape::is_open;
 use super::{Options, ServiceSummary};
@@ -215,6 +216,7 @@ fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
     let mut told: Vec<Warning> = found
         .into_iter()
         .map(|(warning, trials)| often(warning, trials.len()))
+        .chain(drift(service))
         .collect();
     if trials == 1 {
         let text = "One trial: no interval, no comparison.";
