@@ -3,7 +3,7 @@
 use crate::contract::Contract;
 use crate::format::suggestion::suggest;
 use crate::format::{Diagnostics, Faults, FileKind};
-use crate::project::{PROJECT_FILE, contract_places, folder_name, name_in, service_folders};
+use crate::project::{PROJECT_FILE, contract_places, folder_name, is_pattern, name_in, service_folders};
 use crate::service::KnownNames;
 use crate::{
     BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
@@ -278,8 +278,7 @@ impl Catalogue {
                 })
             })
             .collect();
-        let is_pattern = name.contains(['*', '?', '[', '{']);
-        if !is_pattern || found.is_empty() {
+        if !is_pattern(name) || found.is_empty() {
             self.reject_broken(FileKind::Service, |broken| names.is_match(broken))?;
         }
         if !found.is_empty() {

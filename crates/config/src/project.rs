@@ -164,9 +164,14 @@ fn matches(root: &Path, pattern: &Path) -> impl Iterator<Item = PathBuf> + use<>
     found.into_iter()
 }
 
+/// Whether this is a pattern of names, and not the name of one.
+pub fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
 /// The folders directly in a folder whose names match.
 fn below(folder: &Path, name: &str) -> Vec<PathBuf> {
-    if !name.contains(['*', '?', '[', '{']) {
+    if !is_pattern(name) {
         return vec![folder.join(name)];
     }
     let Ok(glob) = Glob::new(name).map(|glob| glob.compile_matcher()) else {

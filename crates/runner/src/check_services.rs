@@ -8,6 +8,7 @@ use crate::{
 };
 use prony_check::{CheckReport, protocol_word};
 use prony_config::contract::Contract;
+use prony_config::project::is_pattern;
 use prony_config::{Catalogue, Channel, Service};
 use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, TrialStage};
 use std::collections::BTreeMap;
@@ -248,7 +249,7 @@ fn select<'a>(
         Some(pattern) => catalogue.select(pattern)?,
         None => catalogue.services.iter().collect(),
     };
-    let is_named = pattern.is_some_and(|pattern| !pattern.contains(['*', '?', '[', '{']));
+    let is_named = pattern.is_some_and(|pattern| !is_pattern(pattern));
     for service in services {
         // A broken contract is skipped, unless the service is named and all of its contracts are checked.
         if is_named && only.is_none() {

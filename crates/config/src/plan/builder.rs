@@ -2,6 +2,7 @@
 
 use crate::contract::Contract;
 use crate::format::{Faults, Spanned};
+use crate::project::is_pattern;
 use crate::suite::SuiteGroup;
 use crate::{
     Catalogue, Channel, ConfigError, Design, Entry, GroupPlan, Plan, PlanOverrides, RankBy, Service, Starts,
@@ -312,7 +313,7 @@ impl<'a> PlanBuilder<'a> {
             for service in faults.keep(selected).unwrap_or_default() {
                 let offered = entries_of(service, group, index);
                 anyone |= !offered.is_empty();
-                if offered.is_empty() && !pattern.get_ref().contains(['*', '?', '[']) {
+                if offered.is_empty() && !is_pattern(pattern.get_ref()) {
                     let (message, help) = lacks(service, group);
                     faults.keep::<()>(Err(self.at(&pattern.span(), message, help)));
                 }

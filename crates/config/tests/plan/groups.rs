@@ -208,10 +208,9 @@ fn with_tls_each_protocol_is_a_group_of_the_services_that_offer_tls() {
     let text = std::fs::read_to_string(&file).expect("a file");
     let text = text.replace("[workers]", "tls = [\"h2\", \"http/1.1\"]\n\n[workers]");
     checkout.write("services/go-one/service.toml", &text);
-    checkout.write(
-        "suites/a.toml",
-        r#"
-services = ["*"]
+    let plan_of = |pattern: &str| {
+        let text = r#"
+services = ["PATTERN"]
 starts = "shared"
 
 [[group]]
@@ -220,19 +219,24 @@ protocols = ["http1", "http2", "https1", "https2"]
 load = { kind = "closed", connections = 8 }
 requests_per_connection = 1
 resumption = false
-"#,
-    );
-    let plan = checkout
-        .plan(&PlanOverrides::default())
-        .unwrap_or_else(|error| panic!("{error}"));
-    let entries: Vec<(&str, Channel)> = plan
-        .entries
-        .iter()
-        .map(|entry| (entry.service.as_str(), entry.channel))
-        .collect();
+"#;
+        checkout.write("suites/a.toml", &text.replace("PATTERN", pattern));
+        checkout
+            .plan(&PlanOverrides::default())
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let plan = plan_of("*");
+    let entries = |plan: &Plan| -> Vec<(String, Channel)> {
+        let entries = plan.entries.iter();
+        entries
+            .map(|entry| (entry.service.clone(), entry.channel))
+            .collect()
+    };
     // `go-two` has no TLS, and `go-one` no HTTP/2 in clear.
-    let expected = [Channel::Http1, Channel::Https1, Channel::Https2].map(|channel| ("go-one", channel));
-    assert_eq!(entries, expected);
+    let expected =
+        [Channel::Http1, Channel::Https1, Channel::Https2].map(|channel| ("go-one".to_owned(), channel));
+    assert_eq!(entries(&plan), expected);
+    assert_eq!(entries(&plan_of("go-{one,two}")), expected);
     let load = plan.groups[1].load_record();
     assert_eq!(load["over"], "https1");
     assert_eq!(load["requests_per_connection"], 1);
