@@ -15,6 +15,7 @@ use prony_runner::generators::{Generator, GeneratorMessage as Said, GeneratorUsa
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,8 +38,8 @@ pub(crate) struct FakeGenerator {
     warm_up: Vec<u64>,
     measured: Vec<u64>,
     outcomes: Outcomes,
-    /// In how many of its next measurements no request is due.
-    empty: Arc<Mutex<u32>>,
+    /// Loads in which no request is due, by number.
+    empty: Range<usize>,
     /// How many of its next loads it dies in.
     pub(crate) dies: Arc<Mutex<u32>>,
     jobs: Arc<Mutex<Vec<Job>>>,
@@ -80,7 +81,7 @@ impl FakeGenerator {
                 valid: 20_000,
                 ..Outcomes::default()
             },
-            empty: Arc::default(),
+            empty: 0..0,
             dies: Arc::default(),
             jobs: Arc::default(),
             told: Arc::default(),
@@ -89,14 +90,7 @@ impl FakeGenerator {
 
     /// Events from the start of the measurement on.
     fn rest(&self) -> Vec<Event> {
-        let mut empty = self.empty.lock().expect("unpoisoned");
-        let outcomes = if *empty > 0 {
-            *empty -= 1;
-            Outcomes::default()
-        } else {
-            self.outcomes
-        };
-        let recording = Box::new(recording(outcomes, intervals(&self.measured)));
+        let recording = Box::new(recording(self.outcomes, intervals(&self.measured)));
         vec![
             begin(Phase::Measurement),
             begin(Phase::Drain),
@@ -107,12 +101,16 @@ impl FakeGenerator {
 
 impl Generator for FakeGenerator {
     fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
-        self.jobs.lock().expect("unpoisoned").push(job.clone());
+        let mut jobs = self.jobs.lock().expect("unpoisoned");
+        let mut script = self.clone();
+        if self.empty.contains(&jobs.len()) {
+            script.outcomes = Outcomes::default();
+        }
+        jobs.push(job.clone());
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
         let mut dies = self.dies.lock().expect("unpoisoned");
         if *dies > 0 {
             *dies -= 1;
-            let script = self.clone();
             return Ok(Box::new(ScriptedLoad { script, events }));
         }
         let warm_up = intervals(&self.warm_up).into_iter();
@@ -123,12 +121,9 @@ impl Generator for FakeGenerator {
             failures: Box::default(),
         }));
         if matches!(job.phases.warm_up, WarmUp::FixedNs(_)) {
-            events.extend(self.rest());
+            events.extend(script.rest());
         }
-        Ok(Box::new(ScriptedLoad {
-            script: self.clone(),
-            events,
-        }))
+        Ok(Box::new(ScriptedLoad { script, events }))
     }
 }
 
@@ -419,9 +414,9 @@ fn a_window_without_a_due_request_is_no_failure_of_the_service() {
         };
         testbed.plan.groups[0].load = load;
         testbed.plan.groups[0].warm_up = WarmUpChoice::FixedNs(0);
-        let generator = FakeGenerator::new(Vec::new());
-        // The first one is that of the warm-up, which nobody reads.
-        *generator.empty.lock().expect("unpoisoned") = 1 + empty;
+        let mut generator = FakeGenerator::new(Vec::new());
+        // The first load is the warm-up.
+        generator.empty = empty;
         let host = FakeHost::new(4, served());
         host.set(process());
         run(&testbed, &host, &generator).records.remove(0).result
@@ -438,10 +433,10 @@ fn a_window_without_a_due_request_is_no_failure_of_the_service() {
         backlog: 1,
         members: None,
     };
-    let one = result(open(), 1).expect("two of three windows have replies");
+    let one = result(open(), 1..2).expect("two of three windows have replies");
     assert_eq!(one.recording.outcomes.valid, 40_000);
     assert_eq!(one.recording.warnings, []);
-    let all = result(open(), 3).expect_err("nothing was measured");
+    let all = result(open(), 1..4).expect_err("nothing was measured");
     assert_eq!(
         (all.fault, all.reason.as_str()),
         (
@@ -451,7 +446,7 @@ fn a_window_without_a_due_request_is_no_failure_of_the_service() {
     );
     // Of a closed load a request is always due.
     assert_eq!(
-        result(Load::closed(1, 1), 1).expect_err("it hangs").fault,
+        result(Load::closed(1, 1), 1..2).expect_err("it hangs").fault,
         Fault::Service
     );
 }

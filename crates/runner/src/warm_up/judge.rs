@@ -12,7 +12,7 @@ const IDLE: f64 = 0.03;
 const QUIET_S: f64 = 3.0;
 /// A service that uses less of a CPU under a light load waits most of the time: for the due time of an event, or for a backing service.
 const LITTLE_CPU: f64 = 0.25;
-/// The share of a CPU that it should use, so that its compiler has something to do and CPU time to do it.
+/// The share that a light load aims at: it keeps the compiler busy, and leaves it CPU time.
 const LIGHT_CPU: f64 = 0.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
