@@ -3,7 +3,7 @@
 use crate::TrialPlacement;
 use crate::schedule::{LoadPath, LoadRun, WarmUp};
 use crate::trial::Trial;
-use prony_config::{ConfigError, Service, WarmUpChoice, WorkerKind};
+use prony_config::{ConfigError, GroupPlan, Service, WarmUpChoice, WorkerKind};
 use prony_load::{
     Check, Job, Load, PhaseDurations, Profile, Rate, Target, Template, TransportChoice,
     WarmUp as GeneratorWarmUp,
@@ -110,7 +110,7 @@ pub(crate) fn job(
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
         limits: prony_load::Limits {
-            requests_per_connection: group.requests_per_connection,
+            requests_per_connection: requests_per_connection(group, warm_up),
             connection_age_ns: is_renewed.then_some(LIGHT_CONNECTION_NS),
             ..prony_load::Limits::default()
         },
@@ -118,6 +118,16 @@ pub(crate) fn job(
         share: None,
         count_replies: !trial.contract.after().is_empty(),
     })
+}
+
+/// Requests of a connection; `None`: no limit. Under a light load a connection has as many as a user, so that connecting is compiled, too.
+fn requests_per_connection(group: &GroupPlan, warm_up: WarmUp) -> Option<u32> {
+    match group.load {
+        Load::Users {
+            requests_per_user, ..
+        } if matches!(warm_up, WarmUp::Light { .. }) => Some(requests_per_user),
+        _ => group.requests_per_connection,
+    }
 }
 
 /// The warm-up of the job. If the runner decides when it ends, there is a limit in case the command never arrives.

@@ -268,6 +268,15 @@ fn measured(testbed: &Testbed, generator: &FakeGenerator) -> Measurement {
         .expect("measured")
 }
 
+fn three_per_second() -> Arrival {
+    Arrival {
+        profile: Profile::Constant {
+            rate: Rate::per_second(3.0).expect("a rate"),
+        },
+        spacing: Spacing::Poisson,
+    }
+}
+
 fn steady_testbed() -> Testbed {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
@@ -325,6 +334,27 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
         );
     }
     assert_eq!((job.threads, job.cpus), (1, vec![0]));
+}
+
+#[test]
+fn a_light_load_of_users_connects_as_often_as_they_do() {
+    let mut testbed = steady_testbed();
+    testbed.plan.groups[0].load = Load::Users {
+        arrival: three_per_second(),
+        requests_per_user: 20,
+        think_ns: 0,
+        max_users: 100,
+    };
+    let generator = FakeGenerator::new(vec![1_000; 40]);
+    measured(&testbed, &generator);
+    let jobs = generator.jobs.lock().expect("unpoisoned");
+    let limits = jobs
+        .iter()
+        .map(|job| (job.load.kind(), job.limits.requests_per_connection));
+    assert_eq!(
+        limits.collect::<Vec<_>>(),
+        [("closed", Some(20)), ("users", None)]
+    );
 }
 
 #[test]
@@ -422,12 +452,7 @@ fn a_window_without_a_due_request_is_no_failure_of_the_service() {
         run(&testbed, &host, &generator).records.remove(0).result
     };
     let open = || Load::Open {
-        arrival: Arrival {
-            profile: Profile::Constant {
-                rate: Rate::per_second(3.0).expect("a rate"),
-            },
-            spacing: Spacing::Poisson,
-        },
+        arrival: three_per_second(),
         connections: 4,
         in_flight: 1,
         backlog: 1,
