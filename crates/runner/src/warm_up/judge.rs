@@ -14,6 +14,8 @@ const QUIET_S: f64 = 3.0;
 const LITTLE_CPU: f64 = 0.25;
 /// The share that a light load aims at: it keeps the compiler busy, and leaves it CPU time.
 const LIGHT_CPU: f64 = 0.5;
+/// Share of the CPU time of a machine that is idle.
+const IDLE_MACHINE: f64 = 0.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
 /// A share that fell by less within that time has stopped falling: the threads collect garbage.
@@ -45,6 +47,8 @@ pub(crate) struct Slice {
     pub(crate) completed: u64,
     /// What a request costs: CPU time, or where that is unknown the time for a reply. `None`: unknown.
     pub(crate) cost: Option<f64>,
+    /// Share of the machine's CPU time that no program used; `None`: unknown.
+    pub(crate) idle: Option<f64>,
     /// Time of the CPU speed probe, ns; `None`: unknown.
     pub(crate) probe_ns: Option<f64>,
 }
@@ -157,7 +161,12 @@ impl PhaseJudge {
         let wall_s = self.wall_s();
         let cpus = self.cpu_ns() as f64 / 1e9 / wall_s;
         let is_little = wall_s >= QUIET_S && cpus < LITTLE_CPU && !self.is_compiler_idle();
-        (may_grow && is_little).then(|| (LIGHT_CPU / cpus).round() as u32)
+        // On a busy machine a service waits for a CPU, and a larger load would leave its compiler less.
+        let is_idle = self
+            .slices
+            .iter()
+            .all(|slice| slice.idle.is_some_and(|idle| idle > IDLE_MACHINE));
+        (may_grow && is_little && is_idle).then(|| (LIGHT_CPU / cpus).round() as u32)
     }
 
     /// CPU time that the service used so far, ns.

@@ -44,6 +44,7 @@ fn run_again(
             compiler_ns: activity.share.map(|share| (share * cpu_ns) as u64),
             completed: (cpu_ns / cost) as u64,
             cost: Some(cost),
+            idle: Some(0.8),
             probe_ns: None,
         };
         if let Some(ended) = judge.push(slice, activity.share.map(|_| kind)) {
@@ -75,7 +76,7 @@ fn the_light_load_ends_when_the_compiler_is_idle_for_three_seconds() {
 
 #[test]
 fn the_light_load_of_a_service_that_waits_grows() {
-    let growth = |may_grow, cpu_ns, share| {
+    let growth_on = |idle, may_grow, cpu_ns, share| {
         let phase = WarmUpPhase::Light { may_grow };
         let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
         for slices in 1..=11 {
@@ -85,6 +86,7 @@ fn the_light_load_of_a_service_that_waits_grows() {
                 compiler_ns: Some((share * cpu_ns as f64) as u64),
                 completed: 6,
                 cost: Some(1e6),
+                idle: Some(idle),
                 probe_ns: None,
             };
             if let Some(ended) = judge.push(slice, Some(CompilerKind::Compiles)) {
@@ -93,6 +95,7 @@ fn the_light_load_of_a_service_that_waits_grows() {
         }
         None
     };
+    let growth = |may_grow, cpu_ns, share| growth_on(0.8, may_grow, cpu_ns, share);
     // 1 % of a CPU: after three seconds it goes on with 50 times as many connections.
     assert_eq!(
         growth(true, 3_000_000, 0.5),
@@ -106,6 +109,8 @@ fn the_light_load_of_a_service_that_waits_grows() {
     // As many connections as planned, or a service that is busy enough.
     assert_eq!(growth(false, 3_000_000, 0.5), None);
     assert_eq!(growth(true, 90_000_000, 0.5), None);
+    // It waits for a CPU.
+    assert_eq!(growth_on(0.3, true, 3_000_000, 0.5), None);
     // A compiler that is idle.
     assert_eq!(
         growth(true, 150_000_000, 0.01),
@@ -169,6 +174,7 @@ fn with_a_varying_cpu(power: f64, probes: impl Fn(f64) -> Option<f64>) -> f64 {
             compiler_ns: None,
             completed: 10_000,
             cost: Some(10_000.0 * speed.powf(power) * noise),
+            idle: None,
             probe_ns: probes(speed),
         };
         if judge.push(slice, None).is_some() {

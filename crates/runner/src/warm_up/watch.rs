@@ -171,6 +171,10 @@ impl Slices {
             compiler_ns: usage.resources.compiler_cpu_ns,
             completed,
             cost: self.cost(cpu_ns, completed, length_s, &intervals),
+            idle: usage.machine.map(|machine| {
+                let all = machine.window_ns as f64 * f64::from(machine.cpus);
+                1.0 - machine.busy_ns as f64 / all.max(1.0)
+            }),
             // With it, the speed of the CPUs does not look like a change of the service.
             probe_ns: usage.cpu_speed_probe_ns,
         };
