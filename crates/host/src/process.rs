@@ -212,6 +212,14 @@ pub struct MachineUsage {
     pub steal_ns: u64,
 }
 
+impl MachineUsage {
+    /// A CPU time as a share of that of all CPUs in the window; `None` if the window has no length.
+    pub fn share(&self, ns: u64) -> Option<f64> {
+        let capacity = self.window_ns as f64 * f64::from(self.cpus);
+        (capacity > 0.0).then(|| ns as f64 / capacity)
+    }
+}
+
 impl fmt::Display for ExitReport {
     /// The predicate of a sentence whose subject is the process.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

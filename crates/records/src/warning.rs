@@ -43,6 +43,17 @@ impl Warning {
         }
     }
 
+    /// A service whose throughput changed by this share in the time that `when` names, such as `during measurement`.
+    pub fn drift(change: f64, when: &str) -> Self {
+        let (kind, word, advice) = if change < 0.0 {
+            (WarningKind::SlowingDown, "fell", "Look for leaks or throttling.")
+        } else {
+            (WarningKind::SpeedingUp, "rose", "Use a longer warm-up.")
+        };
+        let text = format!("Throughput {word} by {:.0} % {when}.", 100.0 * change.abs());
+        Self::new(kind, text).advise(advice)
+    }
+
     /// Puts it into a list, replacing any other warning of its kind.
     pub fn replace_in(self, warnings: &mut Vec<Self>) {
         warnings.retain(|other| other.kind != self.kind);

@@ -36,11 +36,9 @@ impl Noise {
     /// Observes the machine for this long, before prony starts any process.
     pub fn before(host: &dyn Host, window: Duration) -> Option<Self> {
         let usage: MachineUsage = host.watch(window)?;
-        let capacity = usage.window_ns as f64 * f64::from(usage.cpus);
-        let share = |ns: u64| (capacity > 0.0).then(|| ns as f64 / capacity);
         Some(Self {
-            others: share(usage.busy_ns),
-            steal: share(usage.steal_ns),
+            others: usage.share(usage.busy_ns),
+            steal: usage.share(usage.steal_ns),
         })
     }
 

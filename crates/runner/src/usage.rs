@@ -190,14 +190,5 @@ fn drift_warning(recording: &Recording) -> Option<Warning> {
     let load = Load::deserialize(&recording.load).ok();
     let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
     let change = warm_up::drift(&recording.intervals, pace)?;
-    let (kind, word, advice) = if change < 0.0 {
-        (WarningKind::SlowingDown, "fell", "Look for leaks or throttling.")
-    } else {
-        (WarningKind::SpeedingUp, "rose", "Use a longer warm-up.")
-    };
-    let text = format!(
-        "Throughput {word} by {:.0} % during measurement.",
-        100.0 * change.abs()
-    );
-    Some(Warning::new(kind, text).advise(advice))
+    Some(Warning::drift(change, "during measurement"))
 }

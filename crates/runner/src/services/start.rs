@@ -29,8 +29,8 @@ impl RunningServices<'_, '_> {
         let context = &self.run.context;
         let began = Instant::now();
         while let Some(usage) = context.host().watch(IDLE) {
-            let capacity = usage.window_ns as f64 * f64::from(usage.cpus);
-            if usage.busy_ns as f64 <= BUSY * capacity || context.cancel.is_now() {
+            let busy = usage.share(usage.busy_ns);
+            if busy.is_none_or(|busy| busy <= BUSY) || context.cancel.is_now() {
                 return Outcome::Done;
             }
             if began.elapsed() >= IDLE_LIMIT {

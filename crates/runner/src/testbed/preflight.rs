@@ -157,8 +157,7 @@ fn ways(testbed: &Testbed) -> Vec<(&Member, &Member)> {
 fn look(testbed: &Testbed, member: &Member) -> Result<HostFound, HostError> {
     let host = testbed.seen(member);
     let usage = member.host.watch(WATCHED);
-    let others =
-        usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
+    let others = usage.and_then(|usage| usage.share(usage.busy_ns));
     let free = match &member.remote {
         Some(remote) => remote.free_bytes(),
         None => free_bytes(&member.logs),

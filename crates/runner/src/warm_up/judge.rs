@@ -162,11 +162,11 @@ impl PhaseJudge {
         let cpus = self.cpu_ns() as f64 / 1e9 / wall_s;
         let is_little = wall_s >= QUIET_S && cpus < LITTLE_CPU && !self.is_compiler_idle();
         // On a busy machine a service waits for a CPU, and a larger load would leave its compiler less.
-        let is_idle = self
+        let is_machine_idle = self
             .slices
             .iter()
             .all(|slice| slice.idle.is_some_and(|idle| idle > IDLE_MACHINE));
-        (may_grow && is_little && is_idle).then(|| (LIGHT_CPU / cpus).round() as u32)
+        (may_grow && is_little && is_machine_idle).then(|| (LIGHT_CPU / cpus).round() as u32)
     }
 
     /// CPU time that the service used so far, ns.

@@ -165,16 +165,14 @@ impl Slices {
         let intervals = std::mem::take(&mut self.current);
         let completed = intervals.iter().map(|interval| interval.completed).sum();
         let cpu_ns = usage.resources.cpu_ns;
+        let machine = usage.machine;
         let slice = Slice {
             length_s,
             cpu_ns,
             compiler_ns: usage.resources.compiler_cpu_ns,
             completed,
             cost: self.cost(cpu_ns, completed, length_s, &intervals),
-            idle: usage.machine.map(|machine| {
-                let all = machine.window_ns as f64 * f64::from(machine.cpus);
-                1.0 - machine.busy_ns as f64 / all.max(1.0)
-            }),
+            idle: machine.and_then(|machine| Some(1.0 - machine.share(machine.busy_ns)?)),
             // With it, the speed of the CPUs does not look like a change of the service.
             probe_ns: usage.cpu_speed_probe_ns,
         };

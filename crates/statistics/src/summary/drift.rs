@@ -3,8 +3,8 @@
 
 use super::sample::ServiceSample;
 use super::shape::is_open;
-use crate::distribution::student_two_sided;
-use prony_records::{InterleavedWindow, Measurement, Warning, WarningKind};
+use crate::interval::ratio_interval;
+use prony_records::{InterleavedWindow, Measurement, Warning};
 
 /// A smaller change does not count.
 const CHANGE: f64 = 0.05;
@@ -12,50 +12,31 @@ const CONFIDENCE: f64 = 0.99;
 
 /// A warning if the throughput of the last window differs from that of the first one, on average over the starts.
 pub(super) fn drift(service: &ServiceSample<'_>) -> Option<Warning> {
-    let changes: Vec<f64> = service
-        .measured
-        .iter()
-        .filter_map(|(_, measured)| change(measured))
-        .collect();
-    let count = changes.len() as f64;
-    if changes.len() < 2 {
-        return None;
-    }
-    let mean = changes.iter().sum::<f64>() / count;
-    let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
-    let error = (squares / (count - 1.0) / count).sqrt();
-    let reach = student_two_sided(CONFIDENCE, count - 1.0) * error;
-    let share = mean.exp_m1();
-    if mean.abs() <= reach || share.abs() < CHANGE {
-        return None;
-    }
-    let (kind, word, advice) = if share < 0.0 {
-        (WarningKind::SlowingDown, "fell", "Look for leaks or throttling.")
-    } else {
-        (WarningKind::SpeedingUp, "rose", "Use a longer warm-up.")
-    };
-    let text = format!(
-        "Throughput {word} by {:.0} % from the first window to the last one (mean of {} trials).",
-        100.0 * share.abs(),
-        changes.len()
+    let starts = service.measured.iter().filter_map(|(_, measured)| ends(measured));
+    let starts: Vec<(f64, f64)> = starts.collect();
+    let ratio = ratio_interval(&starts, CONFIDENCE)?;
+    let change = ratio.point - 1.0;
+    let is_shown = ratio.low > 1.0 || ratio.high < 1.0;
+    let when = format!(
+        "from the first window to the last one (mean of {} trials)",
+        starts.len()
     );
-    Some(Warning::new(kind, text).advise(advice))
+    (is_shown && change.abs() >= CHANGE).then(|| Warning::drift(change, &when))
 }
 
-/// The logarithm of the throughput of the last window, relative to the first. `None`: the load determines it, or there is one window.
-fn change(measured: &Measurement) -> Option<f64> {
+/// The throughput of the last window and of the first one. `None`: the load determines it, or there is one window.
+fn ends(measured: &Measurement) -> Option<(f64, f64)> {
     let [first, .., last] = measured.interleaved.as_ref()?.windows.as_slice() else {
         return None;
     };
     let throughput = |window: &InterleavedWindow| window.completed as f64 / window.length_s;
-    let change = (throughput(last) / throughput(first)).ln();
-    (change.is_finite() && !is_open(&measured.recording.load)).then_some(change)
+    (!is_open(&measured.recording.load)).then(|| (throughput(last), throughput(first)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_records::{InterleavedWindows, ServiceId};
+    use prony_records::{InterleavedWindows, ServiceId, WarningKind};
 
     /// The warning about a service with these replies in the windows of each start.
     fn found(starts: &[&[u64]], load: &str) -> Option<(WarningKind, String)> {
