@@ -118,6 +118,11 @@ fn an_open_load_takes_turns_at_the_same_rate_for_all() {
         let offered = &row(&report, service)["offered_per_s"]["point"];
         let offered = offered.as_f64().unwrap_or_else(|| panic!("no rate: {report}"));
         assert!((offered / 100.0 - 1.0).abs() < 0.1, "{offered}");
+        // The distributions of all windows are joined, not only that of the response time.
+        for metric in ["service_time_ns_p50", "service_time_ns_p99"] {
+            let time = row(&report, service)[metric]["point"].as_f64();
+            assert!(time.is_some_and(|ns| ns > 0.0), "no {metric}: {report}");
+        }
     }
 }
 

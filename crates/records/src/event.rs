@@ -1,7 +1,7 @@
 //! Messages between a generator and its caller while it runs: one JSON object per line.
 
-use crate::{CompactHistogram, Fault, Interval, IntervalPart, Outcomes, Recording, WorkerNow};
-use serde::{Deserialize, Serialize};
+use crate::{CompactHistogram, Fault, Interval, IntervalPart, Outcomes, Recording, Timings, WorkerNow};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A line of a generator's standard output in streaming mode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,8 @@ pub enum Event {
     },
     /// The job ended with this recording.
     Recording {
-        /// Result of the measurement.
+        /// Result of the measurement, with its distributions.
+        #[serde(with = "with_timings")]
         recording: Box<Recording>,
     },
     /// The job ended without a recording.
@@ -58,6 +59,43 @@ pub enum Event {
         #[serde(default)]
         fault: Fault,
     },
+}
+
+/// Recordings in files lack the distributions that a caller needs to join several.
+mod with_timings {
+    use super::{Deserialize, Deserializer, Recording, Serialize, Serializer, Timings};
+
+    #[derive(Serialize)]
+    struct Sent<'a> {
+        #[serde(flatten)]
+        recording: &'a Recording,
+        #[serde(skip_serializing_if = "Timings::is_empty")]
+        timings: &'a Timings,
+    }
+
+    #[derive(Deserialize)]
+    struct Received {
+        #[serde(flatten)]
+        recording: Box<Recording>,
+        #[serde(default)]
+        timings: Timings,
+    }
+
+    pub(super) fn serialize<S: Serializer>(recording: &Recording, serializer: S) -> Result<S::Ok, S::Error> {
+        let timings = &recording.timings;
+        Sent { recording, timings }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Box<Recording>, D::Error> {
+        let Received {
+            mut recording,
+            timings,
+        } = Received::deserialize(deserializer)?;
+        recording.timings = timings;
+        Ok(recording)
+    }
 }
 
 /// A phase of a load.

@@ -2,8 +2,8 @@
 
 use crate::{
     Answers, BytesMoved, Connections, Coverage, Distribution, Generator, Histogram, HistogramError, Interval,
-    Level, Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
-    UnexpectedReply,
+    Level, MessageIds, Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests,
+    Responses, Rooms, Streams, Timing, Timings, UnexpectedReply, UserCounts,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -85,8 +85,7 @@ impl InterleavedWindow {
 
 impl Recording {
     /// Joins the recordings of several loads of the same job, in order of time; `None` without any. Counts are added and
-    /// distributions of response times are merged without loss. Data that cannot be merged without loss (service time, lag, first
-    /// byte, sequences) is left out.
+    /// distributions are merged, both without loss.
     pub fn join(windows: &[Self]) -> Result<Option<Self>, HistogramError> {
         let Some(first) = windows.first() else {
             return Ok(None);
@@ -95,6 +94,7 @@ impl Recording {
         let (requests, outcomes) = counts(windows.iter().map(|window| (window.requests, window.outcomes)));
         let responses = merged(windows.iter().map(Responses::of))?;
         let valid = responses.valid.summary();
+        let timings = Timings::join(windows.iter().map(|window| &window.timings));
         let rates = |of: fn(&Self) -> Option<f64>| {
             let sum: Option<f64> = windows
                 .iter()
@@ -120,22 +120,17 @@ impl Recording {
             coverage: coverage(windows),
             response_time_ns: responses.times(),
             valid_time_ns: valid,
-            // In a closed load both are the same.
-            service_time_ns: valid.filter(|_| {
-                windows
-                    .iter()
-                    .all(|window| window.valid_time_ns == window.service_time_ns)
-            }),
-            schedule_lag_ns: None,
-            first_byte_ns: None,
-            connect_time_ns: None,
-            tls_time_ns: None,
-            sequence_time_ns: None,
-            users: None,
+            service_time_ns: timings.summary(Timing::Service).or(valid),
+            schedule_lag_ns: timings.summary(Timing::ScheduleLag),
+            first_byte_ns: timings.summary(Timing::FirstByte),
+            connect_time_ns: timings.summary(Timing::Connect),
+            tls_time_ns: timings.summary(Timing::Tls),
+            sequence_time_ns: timings.summary(Timing::Sequence),
+            users: users(windows, &timings),
             sequences_per_s: first
                 .sequences_per_s
                 .map(|_| weighted(|window| window.sequences_per_s.unwrap_or(0.0))),
-            messages: messages(windows, duration_s),
+            messages: messages(windows, duration_s, &timings),
             operations: operations(windows)?,
             connections: connections(windows),
             generator: generator(windows),
@@ -154,6 +149,7 @@ impl Recording {
             start: None,
             answers: Answers::join(windows.iter().map(|window| window.answers.as_ref())),
             warnings: warnings(windows),
+            timings: Timings::default(),
             ..first.clone()
         };
         joined.judge_as_one();
@@ -168,11 +164,13 @@ impl Recording {
     }
 }
 
-/// Stream messages, if the replies are streams. Windows keep no histograms of their times, which therefore cannot be merged.
-fn messages(windows: &[Recording], duration_s: f64) -> Option<Messages> {
-    let each = windows.iter().map(|window| window.messages);
-    let received = each.map(|messages| messages.map(|messages| messages.received));
-    let received: u64 = received.sum::<Option<u64>>()?;
+/// Stream messages, if the replies are streams. Answers of language models are not joined.
+fn messages(windows: &[Recording], duration_s: f64, timings: &Timings) -> Option<Messages> {
+    let each: Vec<Messages> = windows
+        .iter()
+        .map(|window| window.messages)
+        .collect::<Option<_>>()?;
+    let received = each.iter().map(|messages| messages.received).sum();
     Some(Messages {
         received,
         per_s: if duration_s > 0.0 {
@@ -180,13 +178,41 @@ fn messages(windows: &[Recording], duration_s: f64) -> Option<Messages> {
         } else {
             0.0
         },
-        first_ns: None,
-        last_ns: None,
-        gap_ns: None,
-        ids: None,
-        streams: None,
+        first_ns: timings.summary(Timing::FirstMessage),
+        last_ns: timings.summary(Timing::LastMessage),
+        gap_ns: timings.summary(Timing::MessageGap),
+        ids: each
+            .iter()
+            .filter_map(|messages| messages.ids)
+            .reduce(MessageIds::plus),
+        streams: each
+            .iter()
+            .filter_map(|messages| messages.streams)
+            .reduce(Streams::plus),
         llm: None,
-        rooms: None,
+        rooms: each
+            .iter()
+            .filter_map(|messages| messages.rooms)
+            .reduce(Rooms::plus)
+            .map(|rooms| Rooms {
+                delivery_ns: timings.summary(Timing::Delivery),
+                ..rooms
+            }),
+    })
+}
+
+/// Users, if they arrive at a rate.
+fn users(windows: &[Recording], timings: &Timings) -> Option<UserCounts> {
+    let sum = |left: UserCounts, right: UserCounts| UserCounts {
+        arrived: left.arrived + right.arrived,
+        served: left.served + right.served,
+        turned_away: left.turned_away + right.turned_away,
+        visit_ns: None,
+    };
+    let all = windows.iter().filter_map(|window| window.users).reduce(sum)?;
+    Some(UserCounts {
+        visit_ns: timings.summary(Timing::Visit),
+        ..all
     })
 }
 
@@ -421,6 +447,39 @@ mod tests {
             }],
             histogram: histogram.encode(),
             warnings,
+            messages: Some(Messages {
+                received: count,
+                per_s: count as f64 / 0.5,
+                first_ns: latency,
+                last_ns: None,
+                gap_ns: None,
+                ids: None,
+                streams: Some(Streams {
+                    completed: count,
+                    ..Streams::default()
+                }),
+                llm: None,
+                rooms: Some(Rooms {
+                    members: 8,
+                    expected: 8 * count,
+                    reached: 7 * count,
+                    delivery_ns: latency,
+                }),
+            }),
+            users: Some(UserCounts {
+                arrived: count + 1,
+                served: count,
+                turned_away: 1,
+                visit_ns: latency,
+            }),
+            tls_time_ns: latency,
+            timings: Timings::of([
+                (Timing::Tls, Some(&histogram)),
+                (Timing::Visit, Some(&histogram)),
+                (Timing::FirstMessage, Some(&histogram)),
+                (Timing::Delivery, Some(&histogram)),
+                (Timing::Sequence, None),
+            ]),
             ..Recording::default()
         }
     }
@@ -454,6 +513,25 @@ mod tests {
                 .collect::<Vec<_>>(),
             [0.0, 0.5, 1.0]
         );
+    }
+
+    #[test]
+    fn distributions_of_other_times_are_joined_too() {
+        let all: Vec<u64> = (1..=300).map(|number| number * 1_000).collect();
+        let parts: Vec<Recording> = all.chunks(100).map(|part| window(part, Vec::new())).collect();
+        let joined = Recording::join(&parts).expect("own histograms").expect("windows");
+        let whole = window(&all, Vec::new());
+        assert_eq!(joined.tls_time_ns, whole.tls_time_ns);
+        assert_eq!(joined.service_time_ns, whole.service_time_ns);
+        assert_eq!(joined.sequence_time_ns, None);
+        let users = joined.users.expect("users");
+        assert_eq!((users.arrived, users.served, users.turned_away), (303, 300, 3));
+        assert_eq!(users.visit_ns, whole.valid_time_ns);
+        let messages = joined.messages.expect("messages");
+        assert_eq!(messages.first_ns, whole.valid_time_ns);
+        assert_eq!(messages.streams.map(|streams| streams.completed), Some(300));
+        assert_eq!(messages.rooms, whole.messages.and_then(|messages| messages.rooms));
+        assert_eq!(joined.timings, Timings::default());
     }
 
     #[test]

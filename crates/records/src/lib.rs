@@ -42,8 +42,8 @@ pub use recording::{
     Coverage, DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError,
     Interval, IntervalPart, Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording,
     Outcome, Outcomes, Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA,
-    StageRecording, StreamRate, Streams, UnexpectedReply, Usage, UserCounts, WorkerNow, WorkerRow,
-    WorkerState, is_supported,
+    StageRecording, StreamRate, Streams, Timing, Timings, UnexpectedReply, Usage, UserCounts, WorkerNow,
+    WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{Footprint, ResourceSample, Resources, StartUp, SteadyRate};
 pub use run_name::{RunNameError, check_run_name};

@@ -55,7 +55,9 @@ pub(crate) fn measurement(
     start_up: &StartUp,
 ) -> Measurement {
     // Windows that were joined are seconds apart: a change between them may be one of the machine.
-    let drift = window.as_ref().and_then(|_| drift_warning(&recording));
+    let drift = window
+        .as_ref()
+        .and_then(|_| drift_warning(&recording, steadiness.classification));
     let mut measurement = Measurement {
         recording: recording.rounded(),
         start_up: *start_up,
@@ -185,10 +187,41 @@ pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind
     warning.replace_in(&mut measurement.warnings);
 }
 
-fn drift_warning(recording: &Recording) -> Option<Warning> {
+fn drift_warning(recording: &Recording, classification: Classification) -> Option<Warning> {
+    if classification == Classification::Cold {
+        // It is measured while it becomes faster, as requested.
+        return None;
+    }
     // Only recordings of tests have an unknown load.
     let load = Load::deserialize(&recording.load).ok();
     let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
     let change = warm_up::drift(&recording.intervals, pace)?;
     Some(Warning::drift(change, "during measurement"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_records::{Interval, WarningKind};
+
+    #[test]
+    fn a_cold_service_may_become_faster() {
+        let faster = |number: u64| Interval {
+            start_s: number as f64 / 10.0,
+            length_s: 0.1,
+            completed: 100 * (number + 1),
+            valid: 100 * (number + 1),
+            errors: 0,
+            messages: None,
+            response_time_ns_p50: None,
+            response_time_ns_p99: None,
+        };
+        let recording = Recording {
+            intervals: (0..50).map(faster).collect(),
+            ..Recording::default()
+        };
+        let found = |classification| drift_warning(&recording, classification).map(|warning| warning.kind);
+        assert_eq!(found(Classification::Settled), Some(WarningKind::SpeedingUp));
+        assert_eq!(found(Classification::Cold), None);
+    }
 }

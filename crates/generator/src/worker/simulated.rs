@@ -624,4 +624,11 @@ fn interleaved_windows_are_one_sample() {
     assert_is(&joined, truth);
     let responses = Responses::of(&joined).expect("own histogram");
     assert_eq!((responses.len(), responses.failed), (1_000, 0));
+    // Times other than response times are joined, too: those of one window are its own.
+    let alone = Recording::join(&windows[1..2]).expect("own histograms");
+    let (alone, window) = (alone.expect("a window"), &windows[1]);
+    assert!(window.schedule_lag_ns.is_some() && window.first_byte_ns.is_some());
+    assert_eq!(alone.schedule_lag_ns, window.schedule_lag_ns);
+    assert_eq!(alone.first_byte_ns, window.first_byte_ns);
+    assert_eq!(alone.service_time_ns, window.service_time_ns);
 }

@@ -12,7 +12,7 @@ use prony_load::{Header, Job, Load, Protocol, Proxy};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Distribution, Generator, Histogram,
     IntervalPart, Log, Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses,
-    SCHEMA, UnexpectedReply, UserCounts, Warning, WarningKind, count,
+    SCHEMA, Timing, Timings, UnexpectedReply, UserCounts, Warning, WarningKind, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -83,11 +83,32 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         workers: workers::rows(part, duration_s),
         start,
         answers: part.totals.answered.named(job),
+        timings: timings(part, &times),
     };
     recording.warnings.extend(recording.contradictions());
     let failure = recording.failure(evidence.connect_error.as_deref());
     recording.warnings.splice(0..0, failure);
     recording
+}
+
+/// The distributions of all times that the recording summarises, except response times.
+fn timings(part: &Part, times: &Times) -> Timings {
+    let tally = &part.tally;
+    let messages = tally.messages.as_deref();
+    let rooms = messages.and_then(|messages| messages.rooms.as_deref());
+    Timings::of([
+        (Timing::Service, times.service.as_ref()),
+        (Timing::ScheduleLag, times.lag.as_ref()),
+        (Timing::FirstByte, Some(&times.first_byte)),
+        (Timing::Connect, Some(&part.totals.connect)),
+        (Timing::Tls, Some(&part.totals.tls)),
+        (Timing::Sequence, tally.sequence.as_deref()),
+        (Timing::Visit, tally.users.as_deref().map(|users| &users.visits)),
+        (Timing::FirstMessage, messages.map(|messages| &messages.first)),
+        (Timing::LastMessage, messages.map(|messages| &messages.last)),
+        (Timing::MessageGap, messages.map(|messages| &messages.gaps)),
+        (Timing::Delivery, rooms.map(|rooms| &rooms.delivery)),
+    ])
 }
 
 fn distributions(part: &Part) -> Vec<Distribution> {

@@ -9,6 +9,7 @@ mod llm;
 mod outcome;
 mod quantile;
 mod response;
+mod timings;
 mod workers;
 
 use crate::Warning;
@@ -23,6 +24,7 @@ pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
 pub use outcome::{Answers, Outcome, Outcomes};
 pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
+pub use timings::{Timing, Timings};
 pub use workers::{CommonStart, IntervalPart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON format. Readers accept the earlier versions too: see [`upgrade`](crate::upgrade).
@@ -152,6 +154,9 @@ pub struct Recording {
     /// The replies to everything that was sent, warm-up included, if they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
+    /// The distributions behind its percentiles, until it is joined with others.
+    #[serde(skip)]
+    pub timings: Timings,
 }
 
 /// Bodies that were decoded before they were checked, warm-up included.
@@ -220,6 +225,16 @@ pub struct Rooms {
 }
 
 impl Rooms {
+    /// Adds counts. The delivery times are lost.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            members: self.members,
+            expected: self.expected + other.expected,
+            reached: self.reached + other.reached,
+            delivery_ns: None,
+        }
+    }
+
     /// The delivery ratio: deliveries over expected deliveries.
     pub fn reach(&self) -> Option<f64> {
         (self.expected > 0).then(|| self.reached as f64 / self.expected as f64)
@@ -239,6 +254,17 @@ pub struct MessageIds {
     pub late: u64,
 }
 
+impl MessageIds {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            counted: self.counted + other.counted,
+            missing: self.missing + other.missing,
+            doubled: self.doubled + other.doubled,
+            late: self.late + other.late,
+        }
+    }
+}
+
 /// Endings of the streams whose requests were due in the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streams {
@@ -250,6 +276,17 @@ pub struct Streams {
     pub ended_early: u64,
     /// Streams that were in progress when the load ended; not part of `completed`.
     pub cut: u64,
+}
+
+impl Streams {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            completed: self.completed + other.completed,
+            at_bound: self.at_bound + other.at_bound,
+            ended_early: self.ended_early + other.ended_early,
+            cut: self.cut + other.cut,
+        }
+    }
 }
 
 /// Which requests the response times of a record cover.
