@@ -294,7 +294,7 @@ mod tests {
             ("000-sequence", "000"),
             ("000-sequence-container", "000-container"),
             ("001-person-4", "001-4"),
-            ("efficiency", "efficiency"),
+            ("efficiency-7500", "efficiency-7500"),
             ("grpc-streams", "grpc-streams"),
         ] {
             assert_eq!(folder_of(suite), folder);
@@ -360,7 +360,7 @@ mod tests {
             suites_of(&studies)
         };
         assert_eq!(suites(&["001"]).expect("read"), ["001-person", "001-person-4"]);
-        assert_eq!(suites(&["efficiency"]).expect("read"), ["efficiency"]);
+        assert_eq!(suites(&["account"]).expect("read"), ["account"]);
         let error = suites(&["005"]).expect_err("no such study");
         assert!(error.to_string().contains("choose from 000-sequence"), "{error}");
         let all = suites(&[]).expect("read");

@@ -44,6 +44,7 @@ const STUDIES: &[Study] = &[
     in_parallel("003-snoop-free", &["java-netty/current", "go-nethttp"]),
     in_parallel("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
     in_parallel("efficiency", &["java-netty", "python-flask"]),
+    in_parallel("efficiency-7500", &["java-netty", "go-nethttp"]),
     in_parallel("orders", &["go-nethttp-pgx", "python-fastapi-asyncpg"]),
     in_parallel("fortunes", &["go-nethttp-pgx", "php-pdo"]),
     in_parallel("account", &["go-nethttp-pgx", "java-spring-account"]),

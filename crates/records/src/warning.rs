@@ -212,6 +212,8 @@ kinds! {
     /// A backing service was the limit.
     #[serde(alias = "companion_bound")]
     BackingServiceBound,
+    /// A backing service sent some of its events late.
+    BackingServiceLate,
     /// Requests were sent too long after they were due.
     ScheduleLag,
     /// The offered rate was not reached.
@@ -365,6 +367,11 @@ impl WarningKind {
                 Bottleneck::BackingService,
                 "A backing service was the limit; the service may be faster.",
             ),
+            Self::BackingServiceLate => warns(
+                Figures::TAIL,
+                "A backing service sent some events late; high percentiles include the delay.",
+            )
+            .of_machine(),
             Self::ScheduleLag => warns(
                 Figures::TIMES,
                 "Requests left the generator late; response times include the delay.",

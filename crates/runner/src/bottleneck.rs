@@ -1,7 +1,7 @@
 //! Detects that a backing service was the limit of a load, from resource usage and from what connections waited for. Pure functions.
 
 use prony_host::Placement;
-use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
+use prony_records::{BackingUsage, Measurement, Recording, Resources, SentEvents, Warning, WarningKind};
 
 /// A backing service that uses at least this share of its CPUs is busy.
 const BUSY: f64 = 0.9;
@@ -11,8 +11,10 @@ const OWN: f64 = 0.3;
 const IDLE: f64 = 0.7;
 /// If at least this share of the connections in use waits in a backing service, requests wait mainly there.
 const WAITING: f64 = 0.5;
-/// A backing service that sends more than this share of its events late is a limit.
+/// If a backing service sends more than this share of its events late, high percentiles include the delay.
 const LATE_EVENTS: f64 = 0.01;
+/// If it sends this share of its events late, the median includes it, too, and the backing service is the limit.
+const MOST_EVENTS: f64 = 0.5;
 /// Fewer observed waits may be chance.
 const FEWEST_WAITS: u64 = 10;
 
@@ -25,7 +27,10 @@ pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placemen
         generator,
         placement,
     )
-    .or_else(|| measured.backing_services.iter().find_map(late_events))
+    .or_else(|| {
+        let mut backing_services = measured.backing_services.iter();
+        backing_services.find_map(|one| late_events(&one.title, one.events?))
+    })
     .or_else(|| {
         let service = share(&measured.service, placement.service.cpus.len())?;
         let in_flight = in_flight(&measured.recording);
@@ -35,21 +40,20 @@ pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placemen
 }
 
 /// Whether a backing service sent many of its events late: then its delay is not that of the service.
-fn late_events(backing_service: &BackingUsage) -> Option<Warning> {
-    let events = backing_service.events.filter(|events| events.sent > 0)?;
-    let late = events.late as f64 / events.sent as f64;
+fn late_events(title: &str, events: SentEvents) -> Option<Warning> {
+    let late = events.late as f64 / events.sent.max(1) as f64;
     if late <= LATE_EVENTS {
         return None;
     }
-    let title = &backing_service.title;
-    let text = format!(
-        "{title} was the limit: it sent {} of its events late.",
-        percent(late)
-    );
-    Some(
+    let share = percent(late);
+    let warning = if late < MOST_EVENTS {
+        let text = format!("{title} sent {share} of its events late; high percentiles include the delay.");
+        Warning::new(WarningKind::BackingServiceLate, text)
+    } else {
+        let text = format!("{title} was the limit: it sent {share} of its events late.");
         Warning::new(WarningKind::BackingServiceBound, text)
-            .advise("Give it a CPU of its own, or lower the rate."),
-    )
+    };
+    Some(warning.advise("Give it a CPU of its own, or lower the rate."))
 }
 
 /// Mean number of requests in flight, by Little's law; `None` without replies.
@@ -262,5 +266,24 @@ mod tests {
         assert_eq!(verdict(95, 62, 35, false), None, "the service is busy");
         assert_eq!(verdict(40, 10, 88, false), None, "the generator is");
         assert_eq!(verdict(40, 50, 35, true), None, "neither is busy");
+    }
+
+    #[test]
+    fn a_backing_service_that_sends_most_events_late_is_the_limit() {
+        let found = |late| {
+            let events = SentEvents { sent: 1_000, late };
+            late_events("model", events).map(|warning| (warning.kind, warning.text))
+        };
+        assert_eq!(found(10), None);
+        let text = "model sent 2 % of its events late; high percentiles include the delay.";
+        assert_eq!(
+            found(20),
+            Some((WarningKind::BackingServiceLate, text.to_owned()))
+        );
+        let text = "model was the limit: it sent 60 % of its events late.";
+        assert_eq!(
+            found(600),
+            Some((WarningKind::BackingServiceBound, text.to_owned()))
+        );
     }
 }

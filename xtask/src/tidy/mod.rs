@@ -6,6 +6,7 @@ mod documents;
 mod figures;
 mod prose;
 mod repository;
+mod results;
 mod source;
 mod words;
 
@@ -43,6 +44,7 @@ const RULES: &[(&str, Rule)] = &[
         crates::test_servers_use_other_protocols,
     ),
     ("services are complete", documents::services_are_complete),
+    ("results may be published", results::results_may_be_published),
     ("links lead somewhere", documents::links_lead_somewhere),
     ("pages are short", words::pages_are_short),
     ("named tests exist", documents::named_tests_exist),

@@ -1,7 +1,7 @@
 //! One clock for all streams: wakes the task of a stream when its next event is due, never earlier.
 //!
 //! The runtime's own timers count in milliseconds. The kernel's timers (`timerfd`) are exact, so one of them is set to the earliest
-//! event of all streams.
+//! event of all streams. But the idle CPU of a virtual machine wakes late, so the last moments before an event are spent awake.
 
 use nix::sys::time::TimeSpec;
 use nix::sys::timer::{Expiration, TimerSetTimeFlags};
@@ -14,6 +14,9 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+/// How long before an event the timer expires: a CPU that has to wake up takes up to so long.
+const AWAKE: Duration = Duration::from_micros(100);
 
 pub(crate) struct Pacer {
     timer: AsyncFd<Timer>,
@@ -103,27 +106,36 @@ impl Pacer {
             ready.clear_ready();
             // It may have been set again meanwhile: then it has nothing to read, and becomes readable later.
             let _ = self.timer.get_ref().0.wait();
-            self.wake_due();
+            while self.wake_due() {
+                tokio::task::yield_now().await;
+                // The load generator may share this CPU.
+                std::thread::yield_now();
+            }
         }
     }
 
-    fn wake_due(&self) {
+    /// Wakes the tasks that are due. Whether the next one is due so soon that the CPU must stay awake; otherwise sets the timer.
+    fn wake_due(&self) -> bool {
         let mut waiting = self.lock();
         let now = Instant::now();
         while let Some(Reverse(earliest)) = waiting.moments.peek() {
             if earliest.due > now {
-                self.set(earliest.due);
-                return;
+                let is_soon = earliest.due - now <= AWAKE;
+                if !is_soon {
+                    self.set(earliest.due);
+                }
+                return is_soon;
             }
             if let Some(Reverse(moment)) = waiting.moments.pop() {
                 moment.waker.wake();
             }
         }
+        false
     }
 
-    /// Sets the timer to this moment. A timer of no length would be switched off.
+    /// Sets the timer to shortly before this moment. A timer of no length would be switched off.
     fn set(&self, due: Instant) {
-        let from_now = due.saturating_duration_since(Instant::now());
+        let from_now = due.saturating_duration_since(Instant::now() + AWAKE);
         let from_now = from_now.max(Duration::from_nanos(1));
         let expiration = Expiration::OneShot(TimeSpec::from_duration(from_now));
         self.timer

@@ -5,12 +5,14 @@
 //! `<!-- table … -->` | a table of figures; the description is TOML ([`table::Table`])
 //! `<!-- studies … -->` | a table of the studies: question, answer, machine, version and date
 //! `<!-- runs … -->` | a table of the folders of `results/`: suite, machine, version, commit and date
+//! `<!-- precision … -->` | a table of the folders of one commit: duration, half-widths, rows in doubt ([`precision::Precision`])
 //! `<!--= RESULT \| GROUP \| SERVICE \| FIGURE -->` | a figure, up to `<!---->`; two with ` / ` between them are a ratio
 //! `<!--= RESULT \| run -->` | date, version, commit and machine of a run, up to `<!---->`
 //!
 //! Cells are taken from `results/*/report.md`, so that a document shows a figure as the report does.
 
 mod index;
+pub(crate) mod precision;
 mod reports;
 mod run;
 mod table;
@@ -26,6 +28,7 @@ const FIGURE_END: &str = "<!---->";
 const TABLE: &str = "<!-- table\n";
 const STUDIES: &str = "<!-- studies\n";
 const RUNS: &str = "<!-- runs\n";
+const PRECISION: &str = "<!-- precision\n";
 
 /// The figures of all pages match the results; `update` writes them.
 pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Vec<String> {
@@ -81,6 +84,9 @@ fn filled(page: &str, reports: &mut Reports<'_>, pages: &Pages) -> Result<String
         index::studies(reports, description, pages)
     })?;
     let page = with_blocks(&page, RUNS, |_| index::runs(reports))?;
+    let page = with_blocks(&page, PRECISION, |description| {
+        precision::lines(reports.repository(), description)
+    })?;
     with_figures(reports, &page)
 }
 

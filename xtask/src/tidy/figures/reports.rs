@@ -34,6 +34,10 @@ impl<'a> Reports<'a> {
         }
     }
 
+    pub(super) const fn repository(&self) -> &'a Repository {
+        self.repository
+    }
+
     /// The names of all folders.
     pub(super) fn folders(&self) -> Vec<String> {
         let reports = self.repository.files().filter_map(|(path, _)| {

@@ -1,0 +1,225 @@
+//! The table of `results/README.md` that says how precise each study is, and how often its figures are in doubt.
+
+use super::super::repository::Repository;
+use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+
+/// Two services whose ratio is within this share of 1 count as equal.
+const EQUAL: f64 = 0.05;
+
+/// The description of the table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Precision {
+    /// The commit that was measured.
+    pub(crate) commit: String,
+    /// Folders with results of older versions, which the table leaves out.
+    #[serde(default)]
+    pub(crate) older: Vec<String>,
+}
+
+/// A row per study that was measured at the commit.
+pub(super) fn lines(repository: &Repository, description: &str) -> Result<String> {
+    let precision: Precision = toml::from_str(description)?;
+    let mut lines = "| study | took | half-width | of CPU/request | in doubt | decided | warming |\n\
+                     |---|---:|---:|---:|---:|---:|---:|"
+        .to_owned();
+    for (folder, report) in reports(repository)? {
+        if precision.older.contains(&folder) {
+            continue;
+        }
+        let report = report.with_context(|| format!("results/{folder}"))?;
+        let (primary, cpu) = (
+            report.half_width(|group| &group.ranked_by),
+            report.half_width(|_| CPU),
+        );
+        let (doubted, rows) = report.in_doubt();
+        let (decided, pairs) = report.decided();
+        let _ = write!(
+            lines,
+            "\n| [{folder}]({folder}/README.md) | {} | {primary} | {cpu} | {doubted} of {rows} | {decided} of {pairs} | {} |",
+            report.took()?,
+            report.with_warning("warming"),
+        );
+    }
+    Ok(lines)
+}
+
+const CPU: &str = "cpu_ns_per_request";
+
+/// The reports of all folders.
+pub(crate) fn reports(repository: &Repository) -> Result<Vec<(String, Result<Report>)>> {
+    let mut found = Vec::new();
+    for (path, text) in repository.files() {
+        let folder = path
+            .strip_prefix("results/")
+            .and_then(|path| path.strip_suffix("/report.json"));
+        if let Some(folder) = folder {
+            found.push((
+                folder.to_owned(),
+                serde_json::from_str(text).context("report.json"),
+            ));
+        }
+    }
+    ensure!(!found.is_empty(), "results/ has no report.json");
+    Ok(found)
+}
+
+/// What a report says about its precision.
+#[derive(Deserialize)]
+pub(crate) struct Report {
+    started_at: String,
+    ended_at: Option<String>,
+    pub(crate) environment: Environment,
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Environment {
+    /// The version.
+    pub(crate) prony: String,
+    pub(crate) commit: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    ranked_by: String,
+    services: Vec<Row>,
+    #[serde(default)]
+    pairs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(default)]
+    excluded: Option<Value>,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+    /// The estimates, by metric.
+    #[serde(flatten)]
+    estimates: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Warning {
+    pub(crate) kind: String,
+    level: String,
+    #[serde(default)]
+    affects: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    ratio: Option<Estimate>,
+    verdict: String,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    point: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Estimate {
+    /// Half the length of the interval, as a share. Intervals of rates and times are symmetric on the logarithmic scale.
+    fn half_width(&self) -> f64 {
+        if self.low > 0.0 {
+            (self.high / self.low).sqrt() - 1.0
+        } else {
+            (self.high - self.low) / 2.0 / self.point.abs()
+        }
+    }
+}
+
+impl Report {
+    fn rows(&self) -> impl Iterator<Item = (&Group, &Row)> {
+        self.groups.iter().flat_map(|group| {
+            let ranked = group.services.iter().filter(|row| row.excluded.is_none());
+            ranked.map(move |row| (group, row))
+        })
+    }
+
+    /// The warnings of all rows.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.rows().flat_map(|(_, row)| &row.warnings)
+    }
+
+    /// Median half-width of a metric of each group over all rows that have it.
+    fn half_width<'a>(&'a self, metric: impl Fn(&'a Group) -> &'a str) -> String {
+        let of = |(group, row): (&'a Group, &'a Row)| {
+            let estimate = row.estimates.get(metric(group))?.clone();
+            let estimate: Estimate = serde_json::from_value(estimate).ok()?;
+            Some(estimate.half_width())
+        };
+        let mut widths: Vec<f64> = self.rows().filter_map(of).collect();
+        widths.sort_by(f64::total_cmp);
+        let median = widths.get(widths.len() / 2);
+        median.map_or_else(|| "–".to_owned(), |width| format!("{:.1} %", 100.0 * width))
+    }
+
+    /// Rows with a warning about the figure that ranks them, and all rows.
+    fn in_doubt(&self) -> (usize, usize) {
+        let doubts = |group: &Group, row: &Row| {
+            let kind = kind(&group.ranked_by);
+            row.warnings.iter().any(|warning| {
+                warning.level != "note" && warning.affects.iter().any(|affected| affected == kind)
+            })
+        };
+        let doubted = self.rows().filter(|(group, row)| doubts(group, row)).count();
+        (doubted, self.rows().count())
+    }
+
+    /// Pairs of which one is shown to be better, or both to be equal, and all pairs.
+    fn decided(&self) -> (usize, usize) {
+        let is_equal = |ratio: &Estimate| ratio.low >= 1.0 - EQUAL && ratio.high <= 1.0 + EQUAL;
+        let is_decided =
+            |pair: &&Pair| pair.verdict != "cannot_tell" || pair.ratio.as_ref().is_some_and(is_equal);
+        let pairs = || self.groups.iter().flat_map(|group| &group.pairs);
+        (pairs().filter(is_decided).count(), pairs().count())
+    }
+
+    /// Number of rows with a kind of warning.
+    fn with_warning(&self, kind: &str) -> usize {
+        let has = |row: &Row| row.warnings.iter().any(|warning| warning.kind == kind);
+        self.rows().filter(|(_, row)| has(row)).count()
+    }
+
+    /// How long it took.
+    fn took(&self) -> Result<String> {
+        let ended = self.ended_at.as_deref().context("the run did not end")?;
+        let (start, end) = (seconds(&self.started_at)?, seconds(ended)?);
+        let minutes = (end - start).rem_euclid(24 * 3_600).div_euclid(60);
+        Ok(match (minutes / 60, minutes % 60) {
+            (0, minutes) => format!("{minutes} min"),
+            (hours, minutes) => format!("{hours} h {minutes} min"),
+        })
+    }
+}
+
+/// Seconds of the day of a time such as `2026-11-28T20:46:22Z`. No study takes a day.
+fn seconds(time: &str) -> Result<i64> {
+    let clock = time.get(11..19).with_context(|| format!("`{time}` is no time"))?;
+    let mut parts = clock.split(':').map(str::parse::<i64>);
+    let mut next = || parts.next().context("too short")?.context("not a number");
+    Ok(3_600 * next()? + 60 * next()? + next()?)
+}
+
+/// What a warning must affect to be about this metric.
+fn kind(metric: &str) -> &'static str {
+    if metric.ends_with("_per_s") {
+        "rates"
+    } else if metric.contains("cpu") {
+        "cpu"
+    } else if metric.contains("bytes") {
+        "memory"
+    } else if metric.ends_with("_p99") {
+        "tail"
+    } else if metric.contains("_ns") {
+        "times"
+    } else {
+        "other"
+    }
+}
