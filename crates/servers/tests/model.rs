@@ -5,6 +5,7 @@ use prony_servers::model::ModelSettings;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longer than anything in these tests can take on a busy machine.
@@ -106,6 +107,30 @@ fn a_stream_has_all_events_in_order_none_of_them_early() {
         (json!(0), json!(0))
     );
     assert!(counts["late_ns"]["p99"].as_u64().is_some(), "{counts}");
+}
+
+#[test]
+fn a_stream_goes_on_while_others_connect() {
+    let settings = ModelSettings {
+        first: FIRST,
+        gap: Duration::from_micros(500),
+        key: None,
+    };
+    let model = Backend::model(settings, 0).expect("a model");
+    let mut stream = send(&model, "POST /v1/chat/completions", &chat("steady", "n-2", 200));
+    let mut reply = String::new();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                ask(&model, "GET /seen", "");
+            }
+        });
+        let read = stream.read_to_string(&mut reply);
+        is_over.store(true, Ordering::Relaxed);
+        read.expect("all events");
+    });
+    assert_eq!(events(&reply).len(), 203);
 }
 
 #[test]

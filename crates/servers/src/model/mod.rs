@@ -73,6 +73,8 @@ pub(crate) async fn serve(
     });
     ready(listener.local_addr()?);
     let mut connections = tokio::task::JoinSet::new();
+    // One future for all turns of the loop: a new one would forget the event that it stays awake for.
+    let mut pacing = std::pin::pin!(shared.pacer.drive());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -82,7 +84,7 @@ pub(crate) async fn serve(
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
-            failed = shared.pacer.drive() => return failed,
+            failed = &mut pacing => return failed,
             Some(_) = connections.join_next() => {}
         }
     }
