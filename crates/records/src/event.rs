@@ -66,7 +66,7 @@ mod with_timings {
     use super::{Deserialize, Deserializer, Recording, Serialize, Serializer, Timings};
 
     #[derive(Serialize)]
-    struct Sent<'a> {
+    struct RecordingWithTimings<'a> {
         #[serde(flatten)]
         recording: &'a Recording,
         #[serde(skip_serializing_if = "Timings::is_empty")]
@@ -74,7 +74,7 @@ mod with_timings {
     }
 
     #[derive(Deserialize)]
-    struct Received {
+    struct OwnedRecordingWithTimings {
         #[serde(flatten)]
         recording: Box<Recording>,
         #[serde(default)]
@@ -83,16 +83,16 @@ mod with_timings {
 
     pub(super) fn serialize<S: Serializer>(recording: &Recording, serializer: S) -> Result<S::Ok, S::Error> {
         let timings = &recording.timings;
-        Sent { recording, timings }.serialize(serializer)
+        RecordingWithTimings { recording, timings }.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Box<Recording>, D::Error> {
-        let Received {
+        let OwnedRecordingWithTimings {
             mut recording,
             timings,
-        } = Received::deserialize(deserializer)?;
+        } = OwnedRecordingWithTimings::deserialize(deserializer)?;
         recording.timings = timings;
         Ok(recording)
     }

@@ -32,8 +32,8 @@ pub enum Timing {
     Delivery,
 }
 
-/// The distributions of which a recording otherwise has only percentiles, so that recordings can be joined without loss. Recordings
-/// are joined by the program that made them: no file contains this.
+/// The distributions behind the percentiles of a recording: with them, recordings can be joined without loss. The program that made
+/// recordings joins them, and no file contains this.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timings(BTreeMap<Timing, CompactHistogram>);
 

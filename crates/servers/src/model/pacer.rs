@@ -1,7 +1,7 @@
 //! One clock for all streams: wakes the task of a stream when its next event is due, never earlier.
 //!
 //! The runtime's own timers count in milliseconds. The kernel's timers (`timerfd`) are exact, so one of them is set to the earliest
-//! event of all streams. But the idle CPU of a virtual machine wakes late, so the last moments before an event are spent awake.
+//! event of all streams. But in a virtual machine an idle CPU wakes late. The last moments before an event are therefore spent awake.
 
 use nix::sys::time::TimeSpec;
 use nix::sys::timer::{Expiration, TimerSetTimeFlags};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// How long before an event the timer expires: a CPU that has to wake up takes up to so long.
+/// How long before an event the timer expires: an idle CPU of a virtual machine may need as long to wake up.
 const AWAKE: Duration = Duration::from_micros(100);
 
 pub(crate) struct Pacer {

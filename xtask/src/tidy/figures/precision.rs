@@ -105,6 +105,8 @@ struct Row {
 #[derive(Deserialize)]
 pub(crate) struct Warning {
     pub(crate) kind: String,
+    /// Empty in reports of old versions.
+    #[serde(default)]
     level: String,
     #[serde(default)]
     affects: Vec<String>,
