@@ -225,6 +225,26 @@ mod tests {
     }
 
     #[test]
+    fn the_table_of_precision_has_a_row_for_each_folder_of_the_commit() {
+        let row = |low: f64, warning: &str| {
+            format!(
+                r#"{{"service":"a","cpu_ns_per_request":{{"point":1.0,"low":{low},"high":1.21}},"warnings":[{warning}]}}"#
+            )
+        };
+        let doubt = r#"{"kind":"warming","level":"warning","affects":["cpu"]}"#;
+        let rows = [row(1.0, doubt), row(1.21, ""), row(1.0, "")].join(",");
+        let pairs = r#"{"verdict":"faster"},{"verdict":"cannot_tell","ratio":{"point":1.0,"low":0.96,"high":1.04}},{"verdict":"cannot_tell"}"#;
+        let report = format!(
+            r#"{{"started_at":"2026-11-28T23:10:00Z","ended_at":"2026-11-29T00:20:30Z","environment":{{"prony":"0.2.0","commit":"abc"}},
+            "groups":[{{"ranked_by":"cpu_ns_per_request","services":[{rows}],"pairs":[{pairs}]}}]}}"#
+        );
+        let page = "<!-- precision\ncommit = \"abc\"\nolder = [\"x\"]\n-->\n\n| study | took | half-width | of CPU/request | in doubt | decided | warming |\n\
+                    |---|---:|---:|---:|---:|---:|---:|\n| [y](y/README.md) | 1 h 10 min | 10.0 % | 10.0 % | 1 of 3 | 2 of 3 | 1 |\n";
+        let repository = repository(&[("results/y/report.json", &report)]);
+        assert_eq!(page_of(&repository, page), page);
+    }
+
+    #[test]
     fn a_figure_that_no_report_has_is_reported_with_its_description() {
         let page = "<!--= x | hello | axum | speed -->1<!---->\n";
         let faults = figures_match_results(&repository(&[("README.md", page)]), false);
