@@ -484,12 +484,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn joined_windows_are_one_recording_of_all() {
+    /// Three windows joined, and one window with the same times.
+    fn joined_and_whole() -> (Recording, Recording) {
         let all: Vec<u64> = (1..=300).map(|number| number * 1_000).collect();
         let parts: Vec<Recording> = all.chunks(100).map(|part| window(part, Vec::new())).collect();
         let joined = Recording::join(&parts).expect("own histograms").expect("windows");
         let whole = window(&all, Vec::new());
+        (joined, whole)
+    }
+
+    #[test]
+    fn joined_windows_are_one_recording_of_all() {
+        let (joined, whole) = joined_and_whole();
         assert_eq!(joined.valid_time_ns, whole.valid_time_ns);
         assert_eq!(joined.histogram, whole.histogram);
         // One request per window received no reply.
@@ -517,10 +523,7 @@ mod tests {
 
     #[test]
     fn distributions_of_other_times_are_joined_too() {
-        let all: Vec<u64> = (1..=300).map(|number| number * 1_000).collect();
-        let parts: Vec<Recording> = all.chunks(100).map(|part| window(part, Vec::new())).collect();
-        let joined = Recording::join(&parts).expect("own histograms").expect("windows");
-        let whole = window(&all, Vec::new());
+        let (joined, whole) = joined_and_whole();
         assert_eq!(joined.tls_time_ns, whole.tls_time_ns);
         assert_eq!(joined.service_time_ns, whole.service_time_ns);
         assert_eq!(joined.sequence_time_ns, None);

@@ -1,5 +1,6 @@
 //! Whether the results of `results/` may be published: all of one commit, without contradictions.
 
+use super::figures::PRECISION;
 use super::figures::precision::{Precision, Report, reports};
 use super::repository::Repository;
 use anyhow::{Context as _, Result};
@@ -17,9 +18,7 @@ pub(super) fn results_may_be_published(repository: &Repository) -> Vec<String> {
 
 fn faults(repository: &Repository) -> Result<Vec<String>> {
     let index = repository.text(INDEX);
-    let (_, description) = index
-        .split_once("<!-- precision\n")
-        .context("no table of precision")?;
+    let (_, description) = index.split_once(PRECISION).context("no table of precision")?;
     let (description, _) = description.split_once("-->").context("a mark does not end")?;
     let precision: Precision = toml::from_str(description)?;
     let mut faults = Vec::new();

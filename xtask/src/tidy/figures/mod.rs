@@ -28,7 +28,7 @@ const FIGURE_END: &str = "<!---->";
 const TABLE: &str = "<!-- table\n";
 const STUDIES: &str = "<!-- studies\n";
 const RUNS: &str = "<!-- runs\n";
-const PRECISION: &str = "<!-- precision\n";
+pub(crate) const PRECISION: &str = "<!-- precision\n";
 
 /// The figures of all pages match the results; `update` writes them.
 pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Vec<String> {

@@ -1,7 +1,9 @@
 //! The table of `results/README.md` that says how precise each study is, and how often its figures are in doubt.
 
-use super::super::repository::Repository;
+use super::reports::Reports;
+use crate::tidy::repository::Repository;
 use anyhow::{Context as _, Result, ensure};
+use humantime::parse_rfc3339;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -51,20 +53,14 @@ const CPU: &str = "cpu_ns_per_request";
 
 /// The reports of all folders.
 pub(crate) fn reports(repository: &Repository) -> Result<Vec<(String, Result<Report>)>> {
-    let mut found = Vec::new();
-    for (path, text) in repository.files() {
-        let folder = path
-            .strip_prefix("results/")
-            .and_then(|path| path.strip_suffix("/report.json"));
-        if let Some(folder) = folder {
-            found.push((
-                folder.to_owned(),
-                serde_json::from_str(text).context("report.json"),
-            ));
-        }
-    }
-    ensure!(!found.is_empty(), "results/ has no report.json");
-    Ok(found)
+    let folders = Reports::new(repository).folders();
+    ensure!(!folders.is_empty(), "results/ has no report.json");
+    let read = |folder: String| {
+        let text = repository.text(&format!("results/{folder}/report.json"));
+        let report = serde_json::from_str(text).context("report.json");
+        (folder, report)
+    };
+    Ok(folders.into_iter().map(read).collect())
 }
 
 /// What a report says about its precision.
@@ -126,7 +122,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Half the length of the interval, as a share. Intervals of rates and times are symmetric on the logarithmic scale.
+    /// The half-width of the interval relative to the estimate, 0.05 is ±5 %. A positive interval is symmetric on a logarithmic scale.
     fn half_width(&self) -> f64 {
         if self.low > 0.0 {
             (self.high / self.low).sqrt() - 1.0
@@ -192,21 +188,13 @@ impl Report {
     /// How long it took.
     fn took(&self) -> Result<String> {
         let ended = self.ended_at.as_deref().context("the run did not end")?;
-        let (start, end) = (seconds(&self.started_at)?, seconds(ended)?);
-        let minutes = (end - start).rem_euclid(24 * 3_600).div_euclid(60);
+        let (start, end) = (parse_rfc3339(&self.started_at)?, parse_rfc3339(ended)?);
+        let minutes = end.duration_since(start)?.as_secs() / 60;
         Ok(match (minutes / 60, minutes % 60) {
             (0, minutes) => format!("{minutes} min"),
             (hours, minutes) => format!("{hours} h {minutes} min"),
         })
     }
-}
-
-/// Seconds of the day of a time such as `2026-11-28T20:46:22Z`. No study takes a day.
-fn seconds(time: &str) -> Result<i64> {
-    let clock = time.get(11..19).with_context(|| format!("`{time}` is no time"))?;
-    let mut parts = clock.split(':').map(str::parse::<i64>);
-    let mut next = || parts.next().context("too short")?.context("not a number");
-    Ok(3_600 * next()? + 60 * next()? + next()?)
 }
 
 /// What a warning must affect to be about this metric.
