@@ -74,9 +74,6 @@ impl EngineError {
     /// Advice for the user, where the error message contains none.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
-            Self::Unreachable { reason, .. } if reason.contains("CaUsedAsEndEntity") => {
-                Some("The server's certificate is self-signed. Use --cacert FILE or --insecure.")
-            }
             Self::Unreachable { reason, .. } if reason.starts_with("TLS") => {
                 Some("Check the scheme (http or https) and the server's certificate.")
             }

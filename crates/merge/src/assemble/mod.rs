@@ -245,10 +245,11 @@ fn sums(tally: &Tally) -> (Requests, Outcomes) {
 }
 
 fn connections(job: &Job, part: &Part) -> Connections {
-    let all_at_begin = !matches!(
-        job.load,
-        Load::Users { .. } | Load::Closed { growth: Some(_), .. }
-    );
+    let all_at_begin = keeps_connections(job)
+        && !matches!(
+            job.load,
+            Load::Users { .. } | Load::Closed { growth: Some(_), .. }
+        );
     let established = part.threads.values().map(|thread| {
         u64::from(if all_at_begin {
             thread.open_at_begin
@@ -412,6 +413,7 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
         requests: requests.offered,
         connections_asked: connections.asked,
         connections_established: connections.established,
+        keeps_connections: keeps_connections(job),
         in_flight: u64::from(in_flight),
         stream_limit: totals.stream_limit,
         own_shortages: totals.own_shortages,
@@ -427,6 +429,13 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
     }
 }
 
+/// Whether a connection lasts until the end of the load, unless the server closes it. Else some are being made at any moment.
+fn keeps_connections(job: &Job) -> bool {
+    let operations = job.workload.operations.iter();
+    let mut headers = operations.flat_map(|operation| &operation.request.headers);
+    job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close)
+}
+
 /// How the slots of a closed load spent their time, if every slot always has something to do.
 fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
     let Load::Closed {
@@ -439,10 +448,7 @@ fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
     };
     // A connection at its request limit keeps slots idle until its last reply, and a limited number of requests ends before the
     // load.
-    let operations = &job.workload.operations;
-    let mut headers = operations.iter().flat_map(|operation| &operation.request.headers);
-    let kept_alive = job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close);
-    if job.limits.requests.is_some() || !(kept_alive || in_flight == 1) {
+    if job.limits.requests.is_some() || !(keeps_connections(job) || in_flight == 1) {
         return None;
     }
     let depth = part

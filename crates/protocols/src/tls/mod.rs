@@ -206,6 +206,15 @@ pub fn explain(error: &Error) -> TlsError {
             "TLS: the service's certificate is not trusted, because no authority that this machine trusts has signed it \
              ({error}): trust its issuer with --cacert FILE (`cacert` in a service.toml) or through SSL_CERT_FILE, or {ANY}"
         ),
+        // rustls has no name for this one: the certificate of an authority, which `openssl req -x509` makes.
+        Error::InvalidCertificate(CertificateError::Other(other))
+            if other.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            format!(
+                "TLS: the service's certificate is not trusted, because it is self-signed: trust it with --cacert FILE \
+                 (`cacert` in a service.toml), or {ANY}"
+            )
+        }
         Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
         ) => format!("TLS: {error}: use a name in the URL that the certificate covers, or {ANY}"),

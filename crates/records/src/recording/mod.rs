@@ -387,7 +387,8 @@ pub struct OperationRecording {
 pub struct Connections {
     /// Requested number of simultaneous connections.
     pub asked: u64,
-    /// Established at the start of the measurement; for arriving users the highest number at once.
+    /// Established at the start of the measurement; for arriving users, and for connections that end after some requests, the
+    /// highest number at once.
     pub established: u64,
     /// Connections that were made again after one ended.
     pub reconnects: u64,

@@ -23,6 +23,8 @@ pub(super) struct WarningInputs {
     pub(super) occupancy: Option<Occupancy>,
     pub(super) connections_asked: u64,
     pub(super) connections_established: u64,
+    /// Whether each connection lasts until the end of the load.
+    pub(super) keeps_connections: bool,
     pub(super) in_flight: u64,
     /// Limit of concurrent requests on one connection, if the server sets one below the requested number.
     pub(super) stream_limit: Option<u32>,
@@ -142,10 +144,11 @@ impl WarningInputs {
 
     fn connections(&self) -> Option<Warning> {
         let (asked, established) = (self.connections_asked, self.connections_established);
-        let missing = self.load != LoadKind::Users && established < asked;
+        let last = self.load != LoadKind::Users && self.keeps_connections;
+        let missing = last && established < asked;
         let error = self.connect_error.as_deref();
         let reason = error.map(|error| format!(": {error}")).unwrap_or_default();
-        (missing || (self.load == LoadKind::Users && error.is_some())).then(|| {
+        (missing || (!last && error.is_some())).then(|| {
             let text = if missing {
                 format!(
                     "Only {} of {} connections were open at the start{reason}.",
@@ -153,7 +156,12 @@ impl WarningInputs {
                     count(asked)
                 )
             } else {
-                format!("Some users could not connect{reason}; their requests count as errors.")
+                let who = if self.load == LoadKind::Users {
+                    "users could not connect"
+                } else {
+                    "connections could not be made"
+                };
+                format!("Some {who}{reason}; their requests count as errors.")
             };
             Warning::new(WarningKind::ConnectionsNotEstablished, text)
                 .advise("Raise the server's connection limit.")

@@ -25,6 +25,7 @@ fn closed() -> WarningInputs {
         service_time_ns: Some(latency(10_000_000, 20_000_000)),
         connections_asked: 64,
         connections_established: 64,
+        keeps_connections: true,
         in_flight: 1,
         busiest_thread: 0.3,
         ..WarningInputs::default()
@@ -102,6 +103,21 @@ fn a_missed_rate_is_reported() {
     for started in [63_700, 64_500] {
         assert_eq!(kinds(&WarningInputs { started, ..open() }), []);
     }
+}
+
+#[test]
+fn a_load_with_new_connections_has_some_that_are_being_made() {
+    let renewed = WarningInputs {
+        connections_established: 3,
+        keeps_connections: false,
+        ..closed()
+    };
+    assert_eq!(kinds(&renewed), []);
+    let refused = WarningInputs {
+        connect_error: Some("connection refused".into()),
+        ..renewed
+    };
+    assert_eq!(kinds(&refused), [WarningKind::ConnectionsNotEstablished]);
 }
 
 #[test]

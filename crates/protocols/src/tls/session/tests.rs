@@ -220,28 +220,50 @@ fn a_server_without_tls_is_reported() {
     assert!(error.0.contains("speak TLS"), "{error}");
 }
 
-/// What `openssl req -x509` writes: a self-signed certificate that is marked as an authority.
+/// What `openssl req -x509` writes: a self-signed certificate that is marked as an authority. Its PEM, and a server that sends it.
+fn self_signed_authority(name: &str) -> (String, Arc<ServerConfig>) {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut params = rcgen::CertificateParams::new([name.to_owned()]).expect("a name");
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let cert = params.self_signed(&key).expect("a certificate");
+    let der = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+    let server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], der)
+        .expect("a certificate and its key");
+    (cert.pem(), Arc::new(server))
+}
+
 #[test]
 fn a_self_signed_certificate_that_the_job_brings_is_trusted_as_a_server_s() {
     for (name, trusted) in [("localhost", true), ("elsewhere", false)] {
-        let key = rcgen::KeyPair::generate().expect("a key");
-        let mut params = rcgen::CertificateParams::new([name.to_owned()]).expect("a name");
-        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        let cert = params.self_signed(&key).expect("a certificate");
-        let der = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
-        let server = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![cert.der().clone()], der)
-            .expect("a certificate and its key");
+        let (pem, server) = self_signed_authority(name);
         let tls = Tls {
-            cacert: Some(cert.pem()),
+            cacert: Some(pem),
             ..tls(false)
         };
         let config = TlsConfig::new(&tls, Protocol::Http1).expect("a config");
-        let result = ConnectedPair::new(&config, &Arc::new(server), usize::MAX).run();
+        let result = ConnectedPair::new(&config, &server, usize::MAX).run();
         assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
+    }
+}
+
+#[test]
+fn an_unknown_self_signed_certificate_is_reported() {
+    let (_, server) = self_signed_authority("localhost");
+    let Identity { pem, .. } = identity(BOTH[1], &[b"h2"]);
+    let tls = Tls {
+        cacert: Some(pem),
+        ..tls(false)
+    };
+    let config = TlsConfig::new(&tls, Protocol::Http1).expect("a config");
+    let error = ConnectedPair::new(&config, &server, usize::MAX)
+        .run()
+        .expect_err("not trusted");
+    for part in ["not trusted", "self-signed", "--cacert", "--insecure"] {
+        assert!(error.to_string().contains(part), "{error}");
     }
 }
 
