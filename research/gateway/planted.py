@@ -28,7 +28,7 @@ from neighbours import Neighbours  # noqa: E402
 PRONY = ROOT / "target/release/prony"
 NEIGHBOURS = 4
 BURN_US = 100
-ONE_CPU = {0}
+ONE_CPU = {min(os.sched_getaffinity(0))}
 # The event with the role, the texts, the finish reason, the usage and the end.
 CONTRACT = """
 title = "Planted"

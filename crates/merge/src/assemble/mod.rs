@@ -245,11 +245,7 @@ fn sums(tally: &Tally) -> (Requests, Outcomes) {
 }
 
 fn connections(job: &Job, part: &Part) -> Connections {
-    let all_at_begin = keeps_connections(job)
-        && !matches!(
-            job.load,
-            Load::Users { .. } | Load::Closed { growth: Some(_), .. }
-        );
+    let all_at_begin = keeps_connections(job) && !matches!(job.load, Load::Closed { growth: Some(_), .. });
     let established = part.threads.values().map(|thread| {
         u64::from(if all_at_begin {
             thread.open_at_begin
@@ -433,7 +429,8 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
 fn keeps_connections(job: &Job) -> bool {
     let operations = job.workload.operations.iter();
     let mut headers = operations.flat_map(|operation| &operation.request.headers);
-    job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close)
+    let is_one_user_s = matches!(job.load, Load::Users { .. });
+    !is_one_user_s && job.limits.requests_per_connection.is_none() && !headers.any(Header::asks_to_close)
 }
 
 /// How the slots of a closed load spent their time, if every slot always has something to do.

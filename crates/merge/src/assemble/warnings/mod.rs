@@ -144,11 +144,10 @@ impl WarningInputs {
 
     fn connections(&self) -> Option<Warning> {
         let (asked, established) = (self.connections_asked, self.connections_established);
-        let last = self.load != LoadKind::Users && self.keeps_connections;
-        let missing = last && established < asked;
+        let missing = self.keeps_connections && established < asked;
         let error = self.connect_error.as_deref();
         let reason = error.map(|error| format!(": {error}")).unwrap_or_default();
-        (missing || (!last && error.is_some())).then(|| {
+        (missing || (!self.keeps_connections && error.is_some())).then(|| {
             let text = if missing {
                 format!(
                     "Only {} of {} connections were open at the start{reason}.",
