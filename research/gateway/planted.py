@@ -107,7 +107,7 @@ def project(folder, rounds, rates):
 
     write("prony.toml", "")
     write("contracts/planted/contract.toml", CONTRACT)
-    for (suite, services), rate in zip((("times", MODELS), ("cpu", RELAYS)), rates):
+    for suite, services, rate in (("times", MODELS, rates[0]), ("cpu", RELAYS, rates[1])):
         write(f"suites/{suite}.toml", SUITE.format(rounds=rounds, rate=rate, services=json.dumps(list(services))))
     for name, run in (MODELS | RELAYS).items():
         write(f"services/{name}/service.toml", SERVICE.format(name=name, run=json.dumps(run)))
