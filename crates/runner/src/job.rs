@@ -17,6 +17,9 @@ const INTERVAL_NS: u64 = 100_000_000;
 const COMPARED: f64 = 0.05;
 /// Age at which a connection of a light load is replaced, ns.
 const LIGHT_CONNECTION_NS: u64 = 500_000_000;
+/// Requests after which it is replaced: code that opens connections is compiled after thousands of them, and would otherwise be
+/// compiled in the measurement, which opens all of its connections anew.
+const LIGHT_CONNECTION_REQUESTS: u32 = 8;
 /// Number of unexpected replies that are recorded.
 const KEPT: u32 = 5;
 /// Longest time until loads that begin together are all running.
@@ -110,7 +113,7 @@ pub(crate) fn job(
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
         limits: prony_load::Limits {
-            requests_per_connection: requests_per_connection(group, warm_up),
+            requests_per_connection: requests_per_connection(group, is_renewed),
             connection_age_ns: is_renewed.then_some(LIGHT_CONNECTION_NS),
             ..prony_load::Limits::default()
         },
@@ -120,14 +123,20 @@ pub(crate) fn job(
     })
 }
 
-/// Requests of a connection; `None`: no limit. Under a light load a connection has as many as a user, so that connecting is compiled, too.
-fn requests_per_connection(group: &GroupPlan, warm_up: WarmUp) -> Option<u32> {
-    match group.load {
+/// Requests of a connection; `None`: no limit. Under a light load a connection has as many as a user.
+fn requests_per_connection(group: &GroupPlan, is_renewed: bool) -> Option<u32> {
+    let planned = match group.load {
         Load::Users {
             requests_per_user, ..
-        } if matches!(warm_up, WarmUp::Light { .. }) => Some(requests_per_user),
+        } if is_renewed => Some(requests_per_user),
         _ => group.requests_per_connection,
+    };
+    if is_renewed {
+        return Some(planned.map_or(LIGHT_CONNECTION_REQUESTS, |planned| {
+            planned.min(LIGHT_CONNECTION_REQUESTS)
+        }));
     }
+    planned
 }
 
 /// The warm-up of the job. If the runner decides when it ends, there is a limit in case the command never arrives.
@@ -141,7 +150,10 @@ fn generator_warm_up(warm_up: WarmUp) -> GeneratorWarmUp {
         | WarmUp::Light {
             choice: WarmUpChoice::Steady { most_ns, .. } | WarmUpChoice::FixedNs(most_ns),
             ..
-        } => until_told(Duration::from_nanos(most_ns) * 2),
+        }
+        | WarmUp::Rehearsal(WarmUpChoice::Steady { most_ns, .. } | WarmUpChoice::FixedNs(most_ns)) => {
+            until_told(Duration::from_nanos(most_ns) * 2)
+        }
         WarmUp::Together(length) => until_told(length + PATIENCE),
         WarmUp::Settle(length) => GeneratorWarmUp::FixedNs(length.as_nanos() as u64),
     }

@@ -200,6 +200,8 @@ pub enum WarmUp {
         /// Times two connections.
         width: u32,
     },
+    /// As long as the runs: what a window will be. Then no load until compilers are idle. Designs ask for it after the planned load.
+    Rehearsal(WarmUpChoice),
     /// For this long after every run is under load; all measurements begin together.
     Together(Duration),
     /// Not a warm-up: time to open connections and to resume paused processes. Data of backing services is not reset.

@@ -3,7 +3,9 @@
 use crate::common::{TestJournal, Testbed};
 use crate::service;
 use prony_config::{Design, WarmUpChoice};
-use prony_host::{ExitReport, FakeHost, FakeProcess, HostError, KillReason, MachineUsage, Placement, Usage};
+use prony_host::{
+    CompilerKind, ExitReport, FakeHost, FakeProcess, HostError, KillReason, MachineUsage, Placement, Usage,
+};
 use prony_load::{Arrival, Job, Load, Profile, Rate, Spacing, WarmUp};
 use prony_records::{
     Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
@@ -324,7 +326,11 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
         (light.load.connections(), light.limits.connection_age_ns),
         (2, Some(500_000_000))
     );
-    assert_eq!(job.limits.connection_age_ns, None);
+    assert_eq!(light.limits.requests_per_connection, Some(8));
+    assert_eq!(
+        (job.limits.connection_age_ns, job.limits.requests_per_connection),
+        (None, None)
+    );
     for job in [&light, &job] {
         assert_eq!(
             job.phases.warm_up,
@@ -338,22 +344,55 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
 
 #[test]
 fn a_light_load_of_users_connects_as_often_as_they_do() {
-    let mut testbed = steady_testbed();
-    testbed.plan.groups[0].load = Load::Users {
-        arrival: three_per_second(),
-        requests_per_user: 20,
-        think_ns: 0,
-        max_users: 100,
-    };
+    for (requests_per_user, light) in [(5, 5), (20, 8)] {
+        let mut testbed = steady_testbed();
+        testbed.plan.groups[0].load = Load::Users {
+            arrival: three_per_second(),
+            requests_per_user,
+            think_ns: 0,
+            max_users: 100,
+        };
+        let generator = FakeGenerator::new(vec![1_000; 40]);
+        measured(&testbed, &generator);
+        let jobs = generator.jobs.lock().expect("unpoisoned");
+        let limits = jobs
+            .iter()
+            .map(|job| (job.load.kind(), job.limits.requests_per_connection));
+        assert_eq!(
+            limits.collect::<Vec<_>>(),
+            [("closed", Some(light)), ("users", None)]
+        );
+    }
+}
+
+#[test]
+fn the_load_pauses_every_second_while_a_compiler_is_at_work() {
     let generator = FakeGenerator::new(vec![1_000; 40]);
-    measured(&testbed, &generator);
+    let host = FakeHost::new(4, served());
+    let mut process = process();
+    // 4 % of the CPU time in each slice, and less than 3 % of the 100 ms without load.
+    process.usage.compiler = Some(CompilerKind::Compiles);
+    process.usage.resources.cpu_ns = Some(50_000_000);
+    process.usage.resources.compiler_cpu_ns = Some(2_000_000);
+    host.set(process);
+    let mut journal = run(&steady_testbed(), &host, &generator);
+    let measured = journal.records.remove(0).result.expect("measured");
+    let steadiness = measured.steadiness.expect("watched");
+    assert_eq!(steadiness.classification, Classification::Warming);
+    // Both phases last 4 s; four slices of 300 ms come before each break.
     let jobs = generator.jobs.lock().expect("unpoisoned");
-    let limits = jobs
+    let connections: Vec<u32> = jobs.iter().map(|job| job.load.connections()).collect();
+    assert_eq!(connections, [2, 2, 2, 2, 1, 1, 1, 1]);
+    let starts: Vec<f64> = steadiness
+        .intervals
         .iter()
-        .map(|job| (job.load.kind(), job.limits.requests_per_connection));
-    assert_eq!(
-        limits.collect::<Vec<_>>(),
-        [("closed", Some(20)), ("users", None)]
+        .map(|interval| interval.start_s)
+        .collect();
+    assert!(starts.is_sorted() && starts.len() >= 40, "{starts:?}");
+    assert!(
+        (4.0..5.5).contains(&steadiness.warm_up_s),
+        "{}",
+        steadiness.warm_up_s
     );
 }
 

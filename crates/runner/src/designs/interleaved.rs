@@ -7,9 +7,10 @@
 use crate::history::History;
 use crate::schedule::{
     Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
-    StepResult, WarmUp, WindowPosition,
+    StepResult, WarmUp, WarmUpOutcome, WindowPosition,
 };
-use prony_config::{Plan, PlannedTrial, Starts};
+use prony_config::{Plan, PlannedTrial, Starts, WarmUpChoice};
+use prony_records::Classification;
 use rand::seq::SliceRandom as _;
 use rand::{SeedableRng as _, rngs::SmallRng};
 use std::collections::{BTreeSet, VecDeque};
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 /// Load before each window, in which connections are opened and paused processes resume.
 const RAMP: Duration = Duration::from_millis(50);
+/// A window is rehearsed for this long, at least: a shorter one says little about a compiler.
+const REHEARSAL: Duration = Duration::from_secs(1);
+/// How often the windows of a start are rehearsed, at most.
+const REHEARSALS: u32 = 20;
 /// A cancelled round with fewer cycles has no result.
 const FEWEST_CYCLES: u32 = 3;
 /// Memory that stays free on the machine, bytes: services grow under load.
@@ -118,6 +123,10 @@ struct BlockProgress<'a> {
     restarted: BTreeSet<Slot>,
     /// Number of services that were started since the last ones left.
     entered: usize,
+    /// How often the windows of the service that enters were rehearsed.
+    rehearsals: u32,
+    /// Whether its compiler was at work under a load since the last rehearsal began.
+    is_compiling: bool,
     largest_bytes: u64,
     available_bytes: Option<u64>,
     /// Number of times that services have left to make room.
@@ -139,6 +148,8 @@ impl<'a> BlockProgress<'a> {
             failed: BTreeSet::new(),
             restarted: BTreeSet::new(),
             entered: 0,
+            rehearsals: 0,
+            is_compiling: false,
             largest_bytes: 0,
             available_bytes: None,
             blocks: 0,
@@ -174,6 +185,7 @@ impl<'a> BlockProgress<'a> {
             self.available_bytes = available_bytes;
         }
         if result.is_done() {
+            self.rehearse(result);
             return;
         }
         for slot in result.step.slots() {
@@ -187,10 +199,47 @@ impl<'a> BlockProgress<'a> {
                 && !self.is_ending
                 && self.restarted.insert(slot)
             {
-                self.queue.extend(self.entering(slot));
+                let steps = self.entering(slot);
+                self.queue.extend(steps);
             } else {
                 self.failed.insert(slot);
             }
+        }
+    }
+
+    /// The windows of a start are rehearsed before it is paused, until its compiler is idle in all of them.
+    fn rehearse(&mut self, result: &StepResult) {
+        let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
+            return;
+        };
+        let choice = match warm_up {
+            WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) => {
+                self.is_compiling |= warmed.iter().any(|warmed| warmed.compiles);
+                choice
+            }
+            WarmUp::Rehearsal(choice) => {
+                let is_warming = |warmed: &WarmUpOutcome| warmed.classification == Classification::Warming;
+                self.is_compiling |= warmed.iter().any(is_warming);
+                choice
+            }
+            _ => return,
+        };
+        if !matches!(self.queue.front(), Some(Step::Pause(_)))
+            || !self.is_compiling
+            || self.rehearsals == REHEARSALS
+        {
+            return;
+        }
+        self.rehearsals += 1;
+        self.is_compiling = false;
+        let slot = runs[0].slot;
+        for planned in self.trials(slot).iter().rev() {
+            let run = LoadRun {
+                length: self.design.window.max(REHEARSAL),
+                ..self.run(slot, planned, None)
+            };
+            let step = Step::WarmUp(vec![run], WarmUp::Rehearsal(*choice));
+            self.queue.push_front(step);
         }
     }
 
@@ -207,7 +256,8 @@ impl<'a> BlockProgress<'a> {
         self.waiting.pop_front();
         self.entered += 1;
         self.up.push(slot);
-        self.queue.extend(self.entering(slot));
+        let steps = self.entering(slot);
+        self.queue.extend(steps);
     }
 
     /// Seed of the round; the same for all of its services.
@@ -219,7 +269,8 @@ impl<'a> BlockProgress<'a> {
             .wrapping_add(round.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    fn entering(&self, slot: Slot) -> Vec<Step> {
+    fn entering(&mut self, slot: Slot) -> Vec<Step> {
+        (self.rehearsals, self.is_compiling) = (0, false);
         let mut steps = vec![Step::Start(slot), Step::Check(slot)];
         steps.extend(self.trials(slot).iter().map(|planned| {
             let group = self
@@ -374,6 +425,56 @@ mod tests {
             .flat_map(|cycle| (0..4).map(move |load| (cycle, load)))
             .collect();
         assert_eq!(windows, each);
+    }
+
+    /// The steps before the first pause of a service with a compiler, of whose rehearsals these are not the last.
+    fn entered(busy: usize, warm_up: WarmUpChoice, compiles: bool) -> String {
+        let mut plan = plan(&["a"], &[1, 2], 1);
+        plan.starts = Starts::Shared;
+        for group in &mut plan.groups {
+            group.warm_up = warm_up;
+        }
+        let design = design(&plan, 2);
+        let block = design.next_block(&history(&plan)).expect("a contract");
+        let mut rehearsals = 0;
+        let mut warms = |step: &Step| match step {
+            Step::WarmUp(runs, warm_up) => {
+                let is_rehearsal = matches!(warm_up, WarmUp::Rehearsal(_));
+                rehearsals += usize::from(is_rehearsal);
+                assert!(!is_rehearsal || runs[0].length == REHEARSAL);
+                Outcome::Warm(vec![WarmUpOutcome {
+                    classification: if is_rehearsal && rehearsals <= busy {
+                        Classification::Warming
+                    } else {
+                        Classification::Settled
+                    },
+                    compiles,
+                }])
+            }
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut warms);
+        let words = words(&taken);
+        let (before, _) = words.split_once(", pause 0").expect("it is paused");
+        before.to_owned()
+    }
+
+    #[test]
+    fn windows_are_rehearsed_until_the_compiler_is_idle_under_all_loads() {
+        let steady = WarmUpChoice::Steady {
+            least_ns: 1,
+            most_ns: 90_000_000_000,
+        };
+        let begin = "start 0, check 0, warm 0, warm 0";
+        let once = ", rehearse 0, rehearse 0";
+        let entering = |busy| entered(busy, steady, true);
+        assert_eq!(entering(0), format!("{begin}{once}"));
+        assert_eq!(entering(1), format!("{begin}{once}{once}"));
+        assert_eq!(entering(4), format!("{begin}{once}{once}{once}"));
+        let most = once.repeat(REHEARSALS as usize);
+        assert_eq!(entering(1_000), format!("{begin}{most}"));
+        assert_eq!(entered(0, steady, false), begin);
+        assert_eq!(entered(0, WarmUpChoice::FixedNs(9), true), begin);
     }
 
     #[test]

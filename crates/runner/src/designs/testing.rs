@@ -1,7 +1,7 @@
 //! Helpers for tests of designs, which are pure functions from results to steps.
 
 use crate::history::{Attempt, History};
-use crate::schedule::{Block, Design, Outcome, Step, StepResult, WarmUpOutcome};
+use crate::schedule::{Block, Design, Outcome, Step, StepResult, WarmUp, WarmUpOutcome};
 use prony_config::{Channel, Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
@@ -135,6 +135,7 @@ pub(super) fn word(step: &Step) -> String {
     let name = match step {
         Step::Start(_) => "start",
         Step::Check(_) => "check",
+        Step::WarmUp(_, WarmUp::Rehearsal(_)) => "rehearse",
         Step::WarmUp(..) => "warm",
         Step::Measure(_) => "measure",
         Step::Pause(_) => "pause",

@@ -12,13 +12,15 @@ use crate::load_monitor::{LoadMonitor, MonitoredLoad};
 use crate::schedule::{Block, LoadPath, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp, WarmUpOutcome};
 use crate::trial::service_id;
 use crate::usage::{self, WindowUsage};
-use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
+use crate::warm_up::{Pace, WarmUpPhase, WarmUpResult, WarmUpWatch, is_done_compiling};
 use crate::{Failure, Journal, JournalError, Progress, Run};
 use prony_config::{Channel, Design, Plan, PlannedTrial, WarmUpChoice};
-use prony_records::{Command, Event, Fault, Phase, Recording, TrialStage, Warning};
+use prony_host::HostError;
+use prony_records::{Classification, Command, Event, Fault, Phase, Recording, TrialStage, Warning};
 use slot::ServiceSlot;
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Time for a service to answer again after its backing services were restarted.
 const RECOVERS: Duration = Duration::from_secs(10);
@@ -27,6 +29,9 @@ const AFTER_RESET: Duration = Duration::from_millis(500);
 /// Attempts of the check after the load, and the pause between them: a service may still be processing requests.
 const RECHECKS: u32 = 3;
 const RECHECK_PAUSE: Duration = Duration::from_millis(300);
+/// How often compilers are looked at while there is no load, and for how long at most.
+const COMPILER_LOOK: Duration = Duration::from_millis(100);
+const COMPILES: Duration = Duration::from_secs(10);
 
 /// The services of a block. Dropping it ends every process.
 pub(crate) struct RunningServices<'a, 'j> {
@@ -40,6 +45,14 @@ pub(crate) struct RunningServices<'a, 'j> {
     /// The cycle of the last window.
     cycle: Option<u32>,
     is_over: bool,
+}
+
+/// A load that has begun.
+#[derive(Clone, Copy)]
+struct BegunLoad {
+    pace: Pace,
+    /// Whether it has fewer connections than the planned load.
+    may_grow: bool,
 }
 
 /// A measured load.
@@ -125,9 +138,16 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             Ok(warmed) => warmed,
             Err(outcome) => return outcome,
         };
+        if matches!(until, WarmUp::Rehearsal(_)) {
+            for number in (warmed.keys()).filter(|number| is_warming(&warmed[number])) {
+                if let Err(failure) = self.wait_for_compiler(*number) {
+                    return self.fail(*number, failure);
+                }
+            }
+        }
         let again = match until {
             WarmUp::Together(_) => Some(WarmUp::Together(AFTER_RESET)),
-            WarmUp::Planned(_) => Some(WarmUp::Settle(AFTER_RESET)),
+            WarmUp::Planned(_) | WarmUp::Rehearsal(_) => Some(WarmUp::Settle(AFTER_RESET)),
             WarmUp::Light { .. } | WarmUp::Settle(_) => None,
         };
         if let Some(again) = again.filter(|_| is_reset)
@@ -140,26 +160,36 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             compiles: warmed[&run.slot].compiler.is_some(),
         };
         let outcomes = runs.iter().map(outcome).collect();
-        if !matches!(until, WarmUp::Settle(_)) {
-            for (number, mut warmed) in warmed {
-                if let Some(light) = light.get(&number) {
-                    warmed.steadiness = warmed.steadiness.after_light_load(&light.steadiness);
-                }
-                if let Some(run) = runs.iter().find(|run| run.slot == number) {
-                    let all = &mut self.slots[number].warmed;
-                    let earlier = all.get(&run.load);
-                    if earlier.is_some() && matches!(until, WarmUp::Together(_)) {
-                        // Two warm services wait for each other: how each became warm is known.
-                        continue;
-                    }
-                    // It may have come before an earlier warm-up.
-                    let light_s = earlier.and_then(|earlier| earlier.steadiness.light_s);
-                    warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
-                    all.insert(run.load, warmed);
-                }
-            }
+        if matches!(until, WarmUp::Planned(_) | WarmUp::Together(_)) {
+            self.keep_warm_ups(&runs, (warmed, light), until);
         }
         Outcome::Warm(outcomes)
+    }
+
+    /// Keeps how services became warm under these loads.
+    fn keep_warm_ups(
+        &mut self,
+        runs: &[LoadRun],
+        (warmed, light): (BTreeMap<Slot, WarmUpResult>, BTreeMap<Slot, WarmUpResult>),
+        until: WarmUp,
+    ) {
+        for (number, mut warmed) in warmed {
+            if let Some(light) = light.get(&number) {
+                warmed.steadiness = warmed.steadiness.after_light_load(&light.steadiness);
+            }
+            if let Some(run) = runs.iter().find(|run| run.slot == number) {
+                let all = &mut self.slots[number].warmed;
+                let earlier = all.get(&run.load);
+                if earlier.is_some() && matches!(until, WarmUp::Together(_)) {
+                    // Two warm services wait for each other: how each became warm is known.
+                    continue;
+                }
+                // It may have come before an earlier warm-up.
+                let light_s = earlier.and_then(|earlier| earlier.steadiness.light_s);
+                warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
+                all.insert(run.load, warmed);
+            }
+        }
     }
 
     /// Loads lightly until compilers are idle. The load of a service that waits most of the time grows.
@@ -192,13 +222,51 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     ) -> Result<BTreeMap<Slot, WarmUpResult>, Outcome> {
         let mut watches = BTreeMap::new();
         for run in runs {
-            match self.begin_load(run, until, resets) {
+            let watch = self
+                .begin_load(run, until, resets)
+                .and_then(|begun| self.watch(run, until, begun));
+            match watch {
                 Ok(watch) => drop(watches.insert(run.slot, watch)),
                 Err(failure) => return Err(self.fail(run.slot, failure)),
             }
         }
-        self.wait_until_warm(watches)
-            .map_err(|(number, failure)| self.fail(number, failure))
+        let mut warmed = BTreeMap::new();
+        while !watches.is_empty() {
+            let ended = self
+                .wait_until_warm(&mut watches)
+                .and_then(|ended| self.take_break(runs, until, &mut watches).map(|()| ended))
+                .map_err(|(number, failure)| self.fail(number, failure))?;
+            warmed.extend(ended);
+        }
+        Ok(warmed)
+    }
+
+    /// Ends the loads of these runs until compilers are idle, and begins them again. Does nothing if no watch is left.
+    fn take_break(
+        &mut self,
+        runs: &[LoadRun],
+        until: WarmUp,
+        watches: &mut BTreeMap<Slot, WarmUpWatch>,
+    ) -> Result<(), (Slot, Failure)> {
+        if watches.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            self.end_load(run.slot).map_err(|failure| (run.slot, failure))?;
+        }
+        for run in runs {
+            self.wait_for_compiler(run.slot)
+                .map_err(|failure| (run.slot, failure))?;
+        }
+        for run in runs {
+            self.begin_load(run, until, false)
+                .map_err(|failure| (run.slot, failure))?;
+            let watch = watches.get_mut(&run.slot).expect("invariant: no load has ended");
+            watch
+                .end_break(self.slots[run.slot].service())
+                .map_err(|failure| (run.slot, failure))?;
+        }
+        Ok(())
     }
 
     /// Whether the service of a run is up and its trial is open.
@@ -206,7 +274,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.slots[run.slot].is_up() && self.slots[run.slot].trial_of(run).is_some()
     }
 
-    fn begin_load(&mut self, run: &LoadRun, until: WarmUp, resets: bool) -> Result<WarmUpWatch, Failure> {
+    fn begin_load(&mut self, run: &LoadRun, until: WarmUp, resets: bool) -> Result<BegunLoad, Failure> {
         self.end_load(run.slot)?;
         self.announce(run);
         let slot = &self.slots[run.slot];
@@ -244,17 +312,28 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             .generator
             .begin(&job, placement, &slot.placement.log("generator"));
         let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
-        let pace = Pace::of(&job.load);
-        let known_s = self.history.settled_after_s(run.load);
-        let may_grow = job.load.connections() < trial.group().load.connections();
-        let watch = WarmUpWatch::new(
-            (until, may_grow),
-            pace,
-            (run.length, known_s),
-            &mut *service.subject.service,
-        )?;
         slot.load = Some(MonitoredLoad::new(*run, loading));
-        Ok(watch)
+        Ok(BegunLoad {
+            pace: Pace::of(&job.load),
+            may_grow: job.load.connections() < trial.group().load.connections(),
+        })
+    }
+
+    /// Watches a load that has begun.
+    fn watch(&mut self, run: &LoadRun, until: WarmUp, begun: BegunLoad) -> Result<WarmUpWatch, Failure> {
+        let known_s = self.history.settled_after_s(run.load);
+        let slot = &mut self.slots[run.slot];
+        let phase = match until {
+            WarmUp::Light { .. } => WarmUpPhase::Light {
+                may_grow: begun.may_grow,
+            },
+            WarmUp::Rehearsal(_) => WarmUpPhase::Rehearsal {
+                settled: (slot.warmed.get(&run.load)).and_then(|warmed| warmed.steadiness.settled_share),
+            },
+            _ => WarmUpPhase::Planned,
+        };
+        let measured = (run.length, known_s);
+        WarmUpWatch::new((until, phase), begun.pace, measured, slot.service())
     }
 
     /// Shows which trial or window begins.
@@ -274,17 +353,18 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.journal.progress(Progress::Turn { number });
     }
 
-    /// Waits until every generator reports the start of its measurement.
+    /// Waits until every generator reports the start of its measurement, or a compiler needs a break. Removes the watches that ended.
     fn wait_until_warm(
         &mut self,
-        mut watches: BTreeMap<Slot, WarmUpWatch>,
+        watches: &mut BTreeMap<Slot, WarmUpWatch>,
     ) -> Result<BTreeMap<Slot, WarmUpResult>, (Slot, Failure)> {
         let monitor = LoadMonitor::new(&self.run.context, TrialStage::WarmUp, watches.len());
         let journal = &mut *self.journal;
-        let mut is_commanded = false;
+        let (mut is_commanded, mut is_break) = (false, false);
         let mut warmed = BTreeMap::new();
-        while !watches.is_empty() {
-            for number in watches.keys().copied().collect::<Vec<Slot>>() {
+        let mut loaded: BTreeSet<Slot> = watches.keys().copied().collect();
+        while !loaded.is_empty() {
+            for number in loaded.clone() {
                 let at = |failure| (number, failure);
                 let (load, subject) = self.slots[number].loaded().expect("invariant: it is loaded");
                 let event = monitor
@@ -305,8 +385,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                         ..
                     }) => {
                         usage::begin(subject, &mut *load.loading).map_err(at)?;
-                        let watch = watches.remove(&number).expect("invariant: its own key");
-                        warmed.insert(number, watch.finish());
+                        loaded.remove(&number);
+                        if !is_break {
+                            let watch = watches.remove(&number).expect("invariant: its own key");
+                            warmed.insert(number, watch.finish());
+                        }
                     }
                     Some(Event::Recording { .. } | Event::Part { .. }) => {
                         let text = "the generator ended before the measurement began";
@@ -315,11 +398,15 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     _ => {}
                 }
             }
-            if !is_commanded && !watches.is_empty() && watches.values().all(WarmUpWatch::is_over) {
-                for number in watches.keys() {
+            if is_commanded {
+                continue;
+            }
+            is_break = watches.values().any(WarmUpWatch::needs_break);
+            is_commanded = is_break || !watches.is_empty() && watches.values().all(WarmUpWatch::is_over);
+            if is_commanded {
+                for number in &loaded {
                     self.slots[*number].tell(Command::Measure);
                 }
-                is_commanded = true;
             }
         }
         Ok(warmed)
@@ -435,6 +522,24 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 let _ = subject.service.end_window();
                 slot.answers.push(recording.answers);
                 slot.load = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the service without load until its compiler is idle. Compiler threads wait long for a CPU next to a load.
+    fn wait_for_compiler(&mut self, number: Slot) -> Result<(), Failure> {
+        self.end_load(number)?;
+        let cancel = &self.run.context.cancel;
+        let service = self.slots[number].service();
+        let failed = |error: HostError| Failure::host(TrialStage::WarmUp, &error);
+        let began = Instant::now();
+        while began.elapsed() < COMPILES && !cancel.is_now() {
+            service.begin_window().map_err(failed)?;
+            thread::sleep(COMPILER_LOOK);
+            let used = service.end_window().map_err(failed)?.resources;
+            if is_done_compiling(&used, COMPILER_LOOK) {
+                break;
             }
         }
         Ok(())
@@ -575,6 +680,10 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         attempts.sort_by_key(|attempt| attempt.record.number);
         attempts
     }
+}
+
+fn is_warming(warmed: &WarmUpResult) -> bool {
+    warmed.steadiness.classification == Classification::Warming
 }
 
 /// Number of windows of each service in a round.

@@ -10,6 +10,8 @@ use std::time::Duration;
 const IDLE: f64 = 0.03;
 /// For this long.
 const QUIET_S: f64 = 3.0;
+/// Load between two breaks, at least, s.
+const LOADED_S: f64 = 1.0;
 /// A service that uses less of a CPU under a light load waits most of the time: for the due time of an event, or for a backing service.
 const LITTLE_CPU: f64 = 0.25;
 /// The share that a light load aims at: it keeps the compiler busy, and leaves it CPU time.
@@ -18,6 +20,8 @@ const LIGHT_CPU: f64 = 0.5;
 const IDLE_MACHINE: f64 = 0.5;
 /// CPU time over which a share is judged, at least, ns.
 const JUDGED_CPU_NS: u64 = 500_000_000;
+/// The same for a rehearsal: several of them are judged.
+const REHEARSED_CPU_NS: u64 = 100_000_000;
 /// A share that fell by less within that time has stopped falling: the threads collect garbage.
 const FALLS: f64 = 0.2;
 /// While it is measured, a service whose compiler threads collect garbage may have this many times its settled share.
@@ -54,13 +58,18 @@ pub(crate) struct Slice {
 }
 
 /// Which load a phase has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum WarmUpPhase {
     Light {
         /// Whether the load may have more connections if the service hardly uses a CPU.
         may_grow: bool,
     },
     Planned,
+    /// The load of a window, from its first connection on.
+    Rehearsal {
+        /// The share of the compiler threads at the end of the planned load.
+        settled: Option<f64>,
+    },
 }
 
 /// When a phase must end.
@@ -101,6 +110,8 @@ pub(crate) struct PhaseJudge {
     known_s: Option<f64>,
     kind: Option<CompilerKind>,
     slices: Vec<Slice>,
+    /// Number of slices before the last break of the load.
+    before_break: usize,
 }
 
 impl PhaseJudge {
@@ -116,6 +127,7 @@ impl PhaseJudge {
             known_s,
             kind: None,
             slices: Vec::new(),
+            before_break: 0,
         }
     }
 
@@ -123,12 +135,15 @@ impl PhaseJudge {
     pub(crate) fn push(&mut self, slice: Slice, kind: Option<CompilerKind>) -> Option<Classification> {
         self.slices.push(slice);
         self.kind = self.kind.or(kind);
+        if let WarmUpPhase::Rehearsal { settled } = self.phase {
+            return self.rehearsed(settled);
+        }
         let is_idle = self.is_compiler_idle();
         let is_over = match self.phase {
             // Whether the compiler is idle is unknown, and will be.
             WarmUpPhase::Light { .. } if slice.cpu_ns.is_none() => true,
             WarmUpPhase::Light { .. } => is_idle,
-            WarmUpPhase::Planned => {
+            _ => {
                 is_idle
                     && self.wall_s() >= self.limits.least.as_secs_f64()
                     && self.has_enough()
@@ -146,6 +161,31 @@ impl PhaseJudge {
             Classification::Unsettled
         } else {
             Classification::Warming
+        })
+    }
+
+    /// Whether the load should pause until the compiler is idle: next to a load with many threads it waits for a CPU most of the time.
+    pub(crate) fn needs_break(&self) -> bool {
+        let slices = &self.slices[self.before_break..];
+        let wall_s: f64 = slices.iter().map(|slice| slice.length_s).sum();
+        let is_rehearsal = matches!(self.phase, WarmUpPhase::Rehearsal { .. });
+        let is_busy = share(slices).is_some_and(|share| share >= IDLE) && !self.is_compiler_idle();
+        !is_rehearsal && is_busy && wall_s >= LOADED_S
+    }
+
+    /// The load begins again after a break.
+    pub(crate) const fn end_break(&mut self) {
+        self.before_break = self.slices.len();
+    }
+
+    /// How a rehearsal ended: whether its measurement would be labelled; `None` before its end.
+    fn rehearsed(&self, settled: Option<f64>) -> Option<Classification> {
+        let used = resources(&self.slices);
+        let is_warming = used.cpu_ns >= Some(REHEARSED_CPU_NS) && compiles(&used, self.kind, settled);
+        (self.wall_s() >= self.measured_s).then_some(if is_warming {
+            Classification::Warming
+        } else {
+            Classification::Settled
         })
     }
 
@@ -276,13 +316,17 @@ fn sensitivity(slices: &[(f64, f64)]) -> f64 {
 
 /// The share of the compiler threads in these slices.
 fn share(slices: &[Slice]) -> Option<f64> {
+    resources(slices).compiler_share()
+}
+
+/// The CPU time in these slices.
+fn resources(slices: &[Slice]) -> Resources {
     let known = slices.iter().filter_map(|slice| slice.compiler_ns);
-    let all = Resources {
+    Resources {
         cpu_ns: slices.iter().map(|slice| slice.cpu_ns).sum(),
         compiler_cpu_ns: known.reduce(|sum, ns| sum + ns),
         ..Resources::default()
-    };
-    all.compiler_share()
+    }
 }
 
 /// Whether the share of the second half of these slices is about that of the first.
@@ -297,15 +341,23 @@ fn has_stopped_falling(slices: &[Slice]) -> bool {
 /// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
 /// threads at the end of the warm-up.
 pub(crate) fn is_warming(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
-    if used.cpu_ns.is_none_or(|ns| ns < JUDGED_CPU_NS) {
-        return false;
-    }
+    used.cpu_ns >= Some(JUDGED_CPU_NS) && compiles(used, kind, settled)
+}
+
+/// Whether the compiler threads used more than an idle compiler does, and more than the collection of garbage explains.
+fn compiles(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
     let allowed = match (kind, settled) {
         (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(IDLE),
         (Some(CompilerKind::CompilesAndCollects), None) => return false,
         _ => IDLE,
     };
     used.compiler_share().is_some_and(|share| share > allowed)
+}
+
+/// Whether compiler threads are done, from what a service used without load in a window of this length.
+pub(crate) fn is_done_compiling(used: &Resources, window: Duration) -> bool {
+    let most_ns = IDLE * window.as_nanos() as f64;
+    used.compiler_cpu_ns.is_none_or(|ns| ns as f64 <= most_ns)
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 //!
 //! A warm-up has two phases. The *light* load sends one request after the other on two connections: a load with more connections than
 //! the CPUs can serve leaves the threads that compile a service without CPU time, however long it lasts. Then the *planned* load
-//! follows, until the same holds under it. [`judge`] decides from slices of both; [`WarmUpWatch`] cuts them.
+//! follows, until the same holds under it. Interleaved windows are rehearsed: where many connections begin and end, code runs that a
+//! steady load does not need, and one load may undo what was compiled for another. [`judge`] decides from slices of each phase;
+//! [`WarmUpWatch`] cuts them.
 
 mod drift;
 mod judge;
 mod watch;
 
 pub(crate) use drift::drift;
-pub(crate) use judge::is_warming;
+pub(crate) use judge::{WarmUpPhase, is_done_compiling, is_warming};
 pub(crate) use watch::{WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;

@@ -256,3 +256,62 @@ fn a_share_is_judged_over_half_a_second_of_cpu_time() {
     );
     assert!(!is_warming(&used(None, 1_000_000_000), None, None));
 }
+
+/// A slice with half a CPU.
+fn slice(compiler_share: f64) -> Slice {
+    let cpu_ns = 150_000_000;
+    Slice {
+        length_s: SLICE_S,
+        cpu_ns: Some(cpu_ns),
+        compiler_ns: Some((compiler_share * cpu_ns as f64) as u64),
+        completed: 100,
+        cost: Some(1e6),
+        idle: Some(0.8),
+        probe_ns: None,
+    }
+}
+
+#[test]
+fn a_busy_compiler_needs_a_break_after_a_second_under_load() {
+    let mut judge = PhaseJudge::new(WarmUpPhase::Planned, LIMITS, (Duration::from_secs(1), None));
+    let mut breaks = |share: f64| -> Vec<bool> {
+        let after = |_| {
+            judge.push(slice(share), Some(CompilerKind::Compiles));
+            let needs = judge.needs_break();
+            if needs {
+                judge.end_break();
+            }
+            needs
+        };
+        (0..8).map(after).collect()
+    };
+    let every_fourth = [false, false, false, true, false, false, false, true];
+    assert_eq!(breaks(0.1), every_fourth);
+    assert_eq!(breaks(0.0), [false; 8]);
+}
+
+#[test]
+fn a_rehearsal_lasts_as_long_as_it_should_and_takes_no_break() {
+    let ended = |share: f64, kind, settled| {
+        let phase = WarmUpPhase::Rehearsal { settled };
+        let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
+        for _ in 0..3 {
+            assert_eq!(judge.push(slice(share), Some(kind)), None);
+            assert!(!judge.needs_break());
+        }
+        judge.push(slice(share), Some(kind))
+    };
+    let (compiles, collects) = (CompilerKind::Compiles, CompilerKind::CompilesAndCollects);
+    assert_eq!(ended(0.04, compiles, Some(0.0)), Some(Classification::Warming));
+    assert_eq!(ended(0.02, compiles, Some(0.0)), Some(Classification::Settled));
+    assert_eq!(ended(0.2, collects, Some(0.1)), Some(Classification::Warming));
+    assert_eq!(ended(0.14, collects, Some(0.1)), Some(Classification::Settled));
+}
+
+#[test]
+fn a_compiler_is_done_when_it_is_idle_without_load() {
+    let window = Duration::from_millis(100);
+    assert!(is_done_compiling(&used(Some(3_000_000), 3_000_000), window));
+    assert!(!is_done_compiling(&used(Some(4_000_000), 4_000_000), window));
+    assert!(is_done_compiling(&used(None, 90_000_000), window), "it has none");
+}

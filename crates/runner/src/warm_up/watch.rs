@@ -1,7 +1,8 @@
 //! A phase of a warm-up in progress: cuts it into slices, and says when the next phase may begin.
 
 use super::Pace;
-use super::judge::{Limits, PhaseJudge, Slice, WarmUpPhase};
+use super::WarmUpPhase;
+use super::judge::{Limits, PhaseJudge, Slice};
 use crate::Failure;
 use crate::schedule::WarmUp;
 use prony_config::WarmUpChoice;
@@ -27,6 +28,8 @@ pub(crate) struct WarmUpResult {
 /// A phase of a warm-up in progress.
 pub(crate) struct WarmUpWatch {
     intervals: Vec<Interval>,
+    /// Time under load before the last break, s.
+    before_break_s: f64,
     /// When the service was first under load.
     loaded: Option<Instant>,
     rule: Rule,
@@ -54,38 +57,37 @@ struct Slices {
 }
 
 impl WarmUpWatch {
-    /// Begins at the start of a load, and begins counting CPU time if necessary. `may_grow`: whether a light load may have more
-    /// connections. `measured`: the length of the measurement, and how long an earlier start of the service needed to become stable, s.
+    /// Begins at the start of a load, and begins counting CPU time if necessary. `measured`: the length of the measurement, and how
+    /// long an earlier start of the service needed to become stable, s.
     pub(crate) fn new(
-        (warm_up, may_grow): (WarmUp, bool),
+        (warm_up, phase): (WarmUp, WarmUpPhase),
         pace: Pace,
         measured: (Duration, Option<f64>),
         service: &mut dyn Process,
     ) -> Result<Self, Failure> {
-        let phase = match warm_up {
-            WarmUp::Light { .. } => WarmUpPhase::Light { may_grow },
-            _ => WarmUpPhase::Planned,
-        };
         let rule = match warm_up {
             WarmUp::Settle(_) => Rule::Generator,
             WarmUp::Together(length) => Rule::Together(length),
             WarmUp::Planned(WarmUpChoice::FixedNs(0)) => Rule::None,
-            WarmUp::Light { choice, .. } | WarmUp::Planned(choice) => match Limits::of(choice) {
-                None => Rule::Generator,
-                Some(limits) => {
-                    service.begin_window().map_err(|error| failed(&error))?;
-                    Rule::Slices(Box::new(Slices {
-                        judge: PhaseJudge::new(phase, limits, measured),
-                        pace,
-                        current: Vec::new(),
-                        compiler: None,
-                        verdict: None,
-                    }))
+            WarmUp::Light { choice, .. } | WarmUp::Planned(choice) | WarmUp::Rehearsal(choice) => {
+                match Limits::of(choice) {
+                    None => Rule::Generator,
+                    Some(limits) => {
+                        service.begin_window().map_err(|error| failed(&error))?;
+                        Rule::Slices(Box::new(Slices {
+                            judge: PhaseJudge::new(phase, limits, measured),
+                            pace,
+                            current: Vec::new(),
+                            compiler: None,
+                            verdict: None,
+                        }))
+                    }
                 }
-            },
+            }
         };
         Ok(Self {
             intervals: Vec::new(),
+            before_break_s: 0.0,
             loaded: None,
             rule,
         })
@@ -97,7 +99,8 @@ impl WarmUpWatch {
     }
 
     /// Adds an interval, and ends the current slice with it if it is due.
-    pub(crate) fn push(&mut self, interval: Interval, service: &mut dyn Process) -> Result<(), Failure> {
+    pub(crate) fn push(&mut self, mut interval: Interval, service: &mut dyn Process) -> Result<(), Failure> {
+        interval.start_s += self.before_break_s;
         self.intervals.push(interval);
         let Rule::Slices(slices) = &mut self.rule else {
             return Ok(());
@@ -122,10 +125,34 @@ impl WarmUpWatch {
         }
     }
 
+    /// Whether the load should pause until the compiler is idle.
+    pub(crate) fn needs_break(&self) -> bool {
+        match &self.rule {
+            Rule::Slices(slices) => slices.verdict.is_none() && slices.judge.needs_break(),
+            Rule::None | Rule::Generator | Rule::Together(_) => false,
+        }
+    }
+
+    /// The load begins again after a break.
+    pub(crate) fn end_break(&mut self, service: &mut dyn Process) -> Result<(), Failure> {
+        self.before_break_s = self.length_s();
+        if let Rule::Slices(slices) = &mut self.rule {
+            slices.current.clear();
+            slices.judge.end_break();
+            service.begin_window().map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Time under load, s.
+    fn length_s(&self) -> f64 {
+        let last = self.intervals.last();
+        last.map_or(0.0, |last| last.start_s + last.length_s)
+    }
+
     /// The result.
     pub(crate) fn finish(self) -> WarmUpResult {
-        let length = self.intervals.last();
-        let length_s = length.map_or(0.0, |last| last.start_s + last.length_s);
+        let length_s = self.length_s();
         let worst = self.intervals.iter();
         let mut steadiness = Steadiness {
             classification: match self.rule {
