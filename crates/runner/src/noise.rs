@@ -2,6 +2,7 @@
 
 use prony_host::{Host, MachineUsage};
 use prony_records::{InterleavedWindow, TrialRecord, Warning, WarningKind};
+use prony_statistics::median;
 use std::time::Duration;
 
 /// The noise above which a trial is repeated.
@@ -93,14 +94,14 @@ pub(crate) fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize
 /// time, and ten services needed 8 to 14 % more (`research/method-notes.md`).
 const RISE: f64 = 0.18;
 
-/// Warns if other programs used more of the machine in the windows of a service than the default limit, and says how far its CPU time per
-/// request is probably off.
+/// Warns if other programs used more of the machine than the default limit, and says how far the CPU time per request of the service is
+/// probably off. As its value is the median of its windows, so is the share: one window that was disturbed changes neither.
 pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
-    let length_s: f64 = windows.iter().map(|window| window.length_s).sum();
-    let taken = windows
-        .iter()
-        .map(|window| Some(window.others_cpus()? * window.length_s));
-    let share = taken.sum::<Option<f64>>()? / length_s.max(1e-9) / cpus.max(1) as f64;
+    let taken = windows.iter().map(InterleavedWindow::others_cpus);
+    let taken: Vec<f64> = taken
+        .collect::<Option<_>>()
+        .filter(|taken: &Vec<f64>| !taken.is_empty())?;
+    let share = median(&taken) / cpus.max(1) as f64;
     (share > NoiseLimits::default().others).then(|| {
         let text = format!(
             "Other programs used {:.0} % of the machine: goodput and response times are worse for it, and CPU per request is about \
@@ -126,8 +127,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_told_where_they_matter() {
-        // Two CPUs for half a second, twice: of 2 s of CPU time they took 0.8 s.
-        let busy = [window(Some(500_000_000)), window(Some(300_000_000))];
+        // Two CPUs for half a second: of 1 s of CPU time they took 0.4 s in the middle of three windows.
+        let busy = [900_000_000, 400_000_000, 0].map(|ns| window(Some(ns)));
         let warning = neighbours(&busy, 2).expect("more than a twentieth");
         assert!(
             warning
@@ -139,6 +140,8 @@ mod tests {
         // 0.4 · 18 %.
         assert!(warning.text.contains("about 7 % higher"), "{}", warning.text);
         assert_eq!(neighbours(&[window(Some(20_000_000))], 2), None);
+        let once = [900_000_000, 20_000_000, 0].map(|ns| window(Some(ns)));
+        assert_eq!(neighbours(&once, 2), None);
         assert_eq!(neighbours(&[window(None), window(Some(500_000_000))], 2), None);
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn within(point: f64, reach: f64, confidence: f64) -> Estimate {
 }
 
 /// The median; the sample must not be empty.
-pub(crate) fn median(sample: &[f64]) -> f64 {
+pub fn median(sample: &[f64]) -> f64 {
     let mut sorted = sample.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

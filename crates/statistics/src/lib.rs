@@ -35,6 +35,7 @@ pub use change::{
 pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Method, MethodEstimate, NoBound, Precision, Quantity, Score, TooFewTrials};
+pub use interval::median;
 pub use metric::{Better, Metric, Metrics};
 pub use ranking::{Adjustment, PairwiseComparison, Verdict};
 pub use slope::slope_interval;
