@@ -20,6 +20,8 @@ use std::time::Duration;
 const RAMP: Duration = Duration::from_millis(50);
 /// A window is rehearsed for this long, at least: a shorter one says little about a compiler.
 const REHEARSAL: Duration = Duration::from_secs(1);
+/// How often in a row a compiler must be idle in the rehearsals: windows are longer together than one of them.
+const IDLE_REHEARSALS: u32 = 2;
 /// How often the windows of a start are rehearsed, at most.
 const REHEARSALS: u32 = 20;
 /// A cancelled round with fewer cycles has no result.
@@ -125,8 +127,8 @@ struct BlockProgress<'a> {
     entered: usize,
     /// How often the windows of the service that enters were rehearsed.
     rehearsals: u32,
-    /// Whether its compiler was at work under a load since the last rehearsal began.
-    is_compiling: bool,
+    /// How many more rehearsals with an idle compiler it needs; 0 for a service without one.
+    missing_rehearsals: u32,
     largest_bytes: u64,
     available_bytes: Option<u64>,
     /// Number of times that services have left to make room.
@@ -149,7 +151,7 @@ impl<'a> BlockProgress<'a> {
             restarted: BTreeSet::new(),
             entered: 0,
             rehearsals: 0,
-            is_compiling: false,
+            missing_rehearsals: 0,
             largest_bytes: 0,
             available_bytes: None,
             blocks: 0,
@@ -207,31 +209,36 @@ impl<'a> BlockProgress<'a> {
         }
     }
 
-    /// The windows of a start are rehearsed before it is paused, until its compiler is idle in all of them.
+    /// The windows of a start are rehearsed before it is paused, until its compiler is idle in two rehearsals of all loads in a row.
     fn rehearse(&mut self, result: &StepResult) {
         let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
             return;
         };
         let choice = match warm_up {
             WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) => {
-                self.is_compiling |= warmed.iter().any(|warmed| warmed.compiles);
+                if warmed.iter().any(|warmed| warmed.compiles) {
+                    self.missing_rehearsals = IDLE_REHEARSALS;
+                }
                 choice
             }
             WarmUp::Rehearsal(choice) => {
                 let is_warming = |warmed: &WarmUpOutcome| warmed.classification == Classification::Warming;
-                self.is_compiling |= warmed.iter().any(is_warming);
+                if warmed.iter().any(is_warming) {
+                    self.missing_rehearsals = IDLE_REHEARSALS;
+                }
                 choice
             }
             _ => return,
         };
         if !matches!(self.queue.front(), Some(Step::Pause(_)))
-            || !self.is_compiling
+            || self.missing_rehearsals == 0
             || self.rehearsals == REHEARSALS
         {
             return;
         }
         self.rehearsals += 1;
-        self.is_compiling = false;
+        // If its compiler is at work in this one, it needs as many again.
+        self.missing_rehearsals -= 1;
         let slot = runs[0].slot;
         for planned in self.trials(slot).iter().rev() {
             let run = LoadRun {
@@ -270,7 +277,7 @@ impl<'a> BlockProgress<'a> {
     }
 
     fn entering(&mut self, slot: Slot) -> Vec<Step> {
-        (self.rehearsals, self.is_compiling) = (0, false);
+        (self.rehearsals, self.missing_rehearsals) = (0, 0);
         let mut steps = vec![Step::Start(slot), Step::Check(slot)];
         steps.extend(self.trials(slot).iter().map(|planned| {
             let group = self
@@ -466,13 +473,13 @@ mod tests {
             most_ns: 90_000_000_000,
         };
         let begin = "start 0, check 0, warm 0, warm 0";
-        let once = ", rehearse 0, rehearse 0";
+        let rehearsed = |times: u32| format!("{begin}{}", ", rehearse 0, rehearse 0".repeat(times as usize));
         let entering = |busy| entered(busy, steady, true);
-        assert_eq!(entering(0), format!("{begin}{once}"));
-        assert_eq!(entering(1), format!("{begin}{once}{once}"));
-        assert_eq!(entering(4), format!("{begin}{once}{once}{once}"));
-        let most = once.repeat(REHEARSALS as usize);
-        assert_eq!(entering(1_000), format!("{begin}{most}"));
+        assert_eq!(entering(0), rehearsed(2));
+        assert_eq!(entering(1), rehearsed(3));
+        // The compiler is at work under one load of the second rehearsal.
+        assert_eq!(entering(3), rehearsed(4));
+        assert_eq!(entering(1_000), rehearsed(REHEARSALS));
         assert_eq!(entered(0, steady, false), begin);
         assert_eq!(entered(0, WarmUpChoice::FixedNs(9), true), begin);
     }

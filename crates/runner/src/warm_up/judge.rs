@@ -22,6 +22,8 @@ const IDLE_MACHINE: f64 = 0.5;
 const JUDGED_CPU_NS: u64 = 500_000_000;
 /// The same for a rehearsal: several of them are judged.
 const REHEARSED_CPU_NS: u64 = 100_000_000;
+/// The compiler is idle in a rehearsal below this share: with less than in a measurement, chance labels few measurements.
+const IDLE_IN_REHEARSAL: f64 = 0.02;
 /// A share that fell by less within that time has stopped falling: the threads collect garbage.
 const FALLS: f64 = 0.2;
 /// While it is measured, a service whose compiler threads collect garbage may have this many times its settled share.
@@ -178,10 +180,11 @@ impl PhaseJudge {
         self.before_break = self.slices.len();
     }
 
-    /// How a rehearsal ended: whether its measurement would be labelled; `None` before its end.
+    /// How a rehearsal ended; `None` before its end.
     fn rehearsed(&self, settled: Option<f64>) -> Option<Classification> {
         let used = resources(&self.slices);
-        let is_warming = used.cpu_ns >= Some(REHEARSED_CPU_NS) && compiles(&used, self.kind, settled);
+        let is_warming =
+            used.cpu_ns >= Some(REHEARSED_CPU_NS) && compiles(&used, (self.kind, settled), IDLE_IN_REHEARSAL);
         (self.wall_s() >= self.measured_s).then_some(if is_warming {
             Classification::Warming
         } else {
@@ -341,15 +344,15 @@ fn has_stopped_falling(slices: &[Slice]) -> bool {
 /// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
 /// threads at the end of the warm-up.
 pub(crate) fn is_warming(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
-    used.cpu_ns >= Some(JUDGED_CPU_NS) && compiles(used, kind, settled)
+    used.cpu_ns >= Some(JUDGED_CPU_NS) && compiles(used, (kind, settled), IDLE)
 }
 
-/// Whether the compiler threads used more than an idle compiler does, and more than the collection of garbage explains.
-fn compiles(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
+/// Whether the compiler threads used at least the share `idle`, and more than the collection of garbage explains.
+fn compiles(used: &Resources, (kind, settled): (Option<CompilerKind>, Option<f64>), idle: f64) -> bool {
     let allowed = match (kind, settled) {
-        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(IDLE),
+        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(idle),
         (Some(CompilerKind::CompilesAndCollects), None) => return false,
-        _ => IDLE,
+        _ => idle,
     };
     used.compiler_share().is_some_and(|share| share > allowed)
 }

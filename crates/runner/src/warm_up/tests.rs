@@ -302,8 +302,8 @@ fn a_rehearsal_lasts_as_long_as_it_should_and_takes_no_break() {
         judge.push(slice(share), Some(kind))
     };
     let (compiles, collects) = (CompilerKind::Compiles, CompilerKind::CompilesAndCollects);
-    assert_eq!(ended(0.04, compiles, Some(0.0)), Some(Classification::Warming));
-    assert_eq!(ended(0.02, compiles, Some(0.0)), Some(Classification::Settled));
+    assert_eq!(ended(0.025, compiles, Some(0.0)), Some(Classification::Warming));
+    assert_eq!(ended(0.015, compiles, Some(0.0)), Some(Classification::Settled));
     assert_eq!(ended(0.2, collects, Some(0.1)), Some(Classification::Warming));
     assert_eq!(ended(0.14, collects, Some(0.1)), Some(Classification::Settled));
 }
