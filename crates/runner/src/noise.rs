@@ -95,7 +95,7 @@ pub(crate) fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize
 const RISE: f64 = 0.18;
 
 /// Warns if other programs used more of the machine than the default limit, and says how far the CPU time per request of the service is
-/// probably off. As its value is the median of its windows, so is the share: one window that was disturbed changes neither.
+/// probably off. Its value is the median over its windows, and the share is, too: one window that was disturbed changes neither.
 pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
     let taken = windows.iter().map(InterleavedWindow::others_cpus);
     let taken: Vec<f64> = taken
