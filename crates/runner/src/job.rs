@@ -123,20 +123,18 @@ pub(crate) fn job(
     })
 }
 
-/// Requests of a connection; `None`: no limit. Under a light load a connection has as many as a user.
+/// Requests of a connection; `None`: no limit. Under a light load a connection has as many as a user, and few.
 fn requests_per_connection(group: &GroupPlan, is_renewed: bool) -> Option<u32> {
+    if !is_renewed {
+        return group.requests_per_connection;
+    }
     let planned = match group.load {
         Load::Users {
             requests_per_user, ..
-        } if is_renewed => Some(requests_per_user),
+        } => Some(requests_per_user),
         _ => group.requests_per_connection,
     };
-    if is_renewed {
-        return Some(planned.map_or(LIGHT_CONNECTION_REQUESTS, |planned| {
-            planned.min(LIGHT_CONNECTION_REQUESTS)
-        }));
-    }
-    planned
+    Some(planned.unwrap_or(u32::MAX).min(LIGHT_CONNECTION_REQUESTS))
 }
 
 /// The warm-up of the job. If the runner decides when it ends, there is a limit in case the command never arrives.

@@ -343,7 +343,7 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
 }
 
 #[test]
-fn a_light_load_of_users_connects_as_often_as_they_do() {
+fn a_light_load_of_users_connects_at_least_as_often_as_they_do() {
     for (requests_per_user, light) in [(5, 5), (20, 8)] {
         let mut testbed = steady_testbed();
         testbed.plan.groups[0].load = Load::Users {

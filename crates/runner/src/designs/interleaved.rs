@@ -214,22 +214,17 @@ impl<'a> BlockProgress<'a> {
         let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
             return;
         };
-        let choice = match warm_up {
-            WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) => {
-                if warmed.iter().any(|warmed| warmed.compiles) {
-                    self.missing_rehearsals = IDLE_REHEARSALS;
-                }
-                choice
-            }
-            WarmUp::Rehearsal(choice) => {
-                let is_warming = |warmed: &WarmUpOutcome| warmed.classification == Classification::Warming;
-                if warmed.iter().any(is_warming) {
-                    self.missing_rehearsals = IDLE_REHEARSALS;
-                }
-                choice
-            }
-            _ => return,
+        let (WarmUp::Planned(choice @ WarmUpChoice::Steady { .. }) | WarmUp::Rehearsal(choice)) = warm_up
+        else {
+            return;
         };
+        let needs_rehearsals = |warmed: &WarmUpOutcome| match warm_up {
+            WarmUp::Rehearsal(_) => warmed.classification == Classification::Warming,
+            _ => warmed.compiles,
+        };
+        if warmed.iter().any(needs_rehearsals) {
+            self.missing_rehearsals = IDLE_REHEARSALS;
+        }
         if !matches!(self.queue.front(), Some(Step::Pause(_)))
             || self.missing_rehearsals == 0
             || self.rehearsals == REHEARSALS
@@ -434,7 +429,7 @@ mod tests {
         assert_eq!(windows, each);
     }
 
-    /// The steps before the first pause of a service with a compiler, of whose rehearsals these are not the last.
+    /// The steps before the first pause of a service whose compiler is at work in its first `busy` rehearsals.
     fn entered(busy: usize, warm_up: WarmUpChoice, compiles: bool) -> String {
         let mut plan = plan(&["a"], &[1, 2], 1);
         plan.starts = Starts::Shared;

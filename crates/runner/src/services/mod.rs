@@ -19,7 +19,6 @@ use prony_host::HostError;
 use prony_records::{Classification, Command, Event, Fault, Phase, Recording, TrialStage, Warning};
 use slot::ServiceSlot;
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time for a service to answer again after its backing services were restarted.
@@ -139,10 +138,10 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             Err(outcome) => return outcome,
         };
         if matches!(until, WarmUp::Rehearsal(_)) {
-            for number in (warmed.keys()).filter(|number| is_warming(&warmed[number])) {
-                if let Err(failure) = self.wait_for_compiler(*number) {
-                    return self.fail(*number, failure);
-                }
+            let warming = warmed.iter().filter(|(_, warmed)| is_warming(warmed));
+            let warming: Vec<Slot> = warming.map(|(number, _)| *number).collect();
+            if let Err((number, failure)) = self.wait_for_compilers(&warming) {
+                return self.fail(number, failure);
             }
         }
         let again = match until {
@@ -251,20 +250,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if watches.is_empty() {
             return Ok(());
         }
+        let numbers: Vec<Slot> = runs.iter().map(|run| run.slot).collect();
+        self.wait_for_compilers(&numbers)?;
         for run in runs {
-            self.end_load(run.slot).map_err(|failure| (run.slot, failure))?;
-        }
-        for run in runs {
-            self.wait_for_compiler(run.slot)
-                .map_err(|failure| (run.slot, failure))?;
-        }
-        for run in runs {
-            self.begin_load(run, until, false)
-                .map_err(|failure| (run.slot, failure))?;
+            let at = |failure| (run.slot, failure);
+            self.begin_load(run, until, false).map_err(at)?;
             let watch = watches.get_mut(&run.slot).expect("invariant: no load has ended");
-            watch
-                .end_break(self.slots[run.slot].service())
-                .map_err(|failure| (run.slot, failure))?;
+            watch.end_break(self.slots[run.slot].service()).map_err(at)?;
         }
         Ok(())
     }
@@ -527,17 +519,26 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(())
     }
 
-    /// Leaves the service without load until its compiler is idle. Compiler threads wait long for a CPU next to a load.
+    /// Leaves services without load until their compilers are idle. Compiler threads wait long for a CPU next to a load.
+    fn wait_for_compilers(&mut self, numbers: &[Slot]) -> Result<(), (Slot, Failure)> {
+        for &number in numbers {
+            self.end_load(number).map_err(|failure| (number, failure))?;
+        }
+        for &number in numbers {
+            self.wait_for_compiler(number)
+                .map_err(|failure| (number, failure))?;
+        }
+        Ok(())
+    }
+
     fn wait_for_compiler(&mut self, number: Slot) -> Result<(), Failure> {
-        self.end_load(number)?;
-        let cancel = &self.run.context.cancel;
-        let service = self.slots[number].service();
+        let slot = &mut self.slots[number];
         let failed = |error: HostError| Failure::host(TrialStage::WarmUp, &error);
         let began = Instant::now();
-        while began.elapsed() < COMPILES && !cancel.is_now() {
-            service.begin_window().map_err(failed)?;
-            thread::sleep(COMPILER_LOOK);
-            let used = service.end_window().map_err(failed)?.resources;
+        while began.elapsed() < COMPILES {
+            slot.service().begin_window().map_err(failed)?;
+            slot.rest(&self.run.context, (COMPILER_LOOK, TrialStage::WarmUp))?;
+            let used = slot.service().end_window().map_err(failed)?.resources;
             if is_done_compiling(&used, COMPILER_LOOK) {
                 break;
             }

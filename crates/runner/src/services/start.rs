@@ -77,7 +77,7 @@ impl RunningServices<'_, '_> {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
         }
-        let result = self.slots[number].rest(&self.run.context, length);
+        let result = self.slots[number].rest(&self.run.context, (length, TrialStage::Measure));
         if result.is_ok() {
             let used = self.slots[number].service().footprint();
             if let Some(ready) = &mut self.slots[number].ready {
@@ -138,18 +138,23 @@ impl ServiceSlot<'_> {
         self.files.artefact_used_bytes = trial.built.container.is_none().then_some(bytes);
     }
 
-    fn rest(&mut self, context: &RunContext<'_>, length: Duration) -> Result<(), Failure> {
+    /// Leaves the service without load for this long. Fails if it ends meanwhile.
+    pub(super) fn rest(
+        &mut self,
+        context: &RunContext<'_>,
+        (length, stage): (Duration, TrialStage),
+    ) -> Result<(), Failure> {
         let until = Instant::now() + length;
         loop {
             if context.cancel.is_now() {
-                return Err(Failure::interrupted(TrialStage::Measure));
+                return Err(Failure::interrupted(stage));
             }
             if let Some(lost) = context.testbed.lost() {
-                return Err(Failure::host(TrialStage::Measure, &lost));
+                return Err(Failure::host(stage, &lost));
             }
             if let Some(ending) = self.service().ended() {
                 let text = format!("the service {ending} without a request");
-                return Err(Failure::service_ended(TrialStage::Measure, &ending, text));
+                return Err(Failure::service_ended(stage, &ending, text));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

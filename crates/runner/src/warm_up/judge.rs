@@ -137,15 +137,13 @@ impl PhaseJudge {
     pub(crate) fn push(&mut self, slice: Slice, kind: Option<CompilerKind>) -> Option<Classification> {
         self.slices.push(slice);
         self.kind = self.kind.or(kind);
-        if let WarmUpPhase::Rehearsal { settled } = self.phase {
-            return self.rehearsed(settled);
-        }
         let is_idle = self.is_compiler_idle();
         let is_over = match self.phase {
             // Whether the compiler is idle is unknown, and will be.
             WarmUpPhase::Light { .. } if slice.cpu_ns.is_none() => true,
             WarmUpPhase::Light { .. } => is_idle,
-            _ => {
+            WarmUpPhase::Rehearsal { settled } => return self.rehearsed(settled),
+            WarmUpPhase::Planned => {
                 is_idle
                     && self.wall_s() >= self.limits.least.as_secs_f64()
                     && self.has_enough()

@@ -1,8 +1,7 @@
 //! A phase of a warm-up in progress: cuts it into slices, and says when the next phase may begin.
 
-use super::Pace;
-use super::WarmUpPhase;
 use super::judge::{Limits, PhaseJudge, Slice};
+use super::{Pace, WarmUpPhase};
 use crate::Failure;
 use crate::schedule::WarmUp;
 use prony_config::WarmUpChoice;
