@@ -164,7 +164,7 @@ struct RunWarning {
     kind: String,
 }
 
-/// The suites of these studies, or of all: `001` has 001-person and 001-person-4.
+/// The suites of these studies, or of all: `001` has 001-person, 001-person-4 and 001-person-published.
 fn suites_of(studies: &[String]) -> Result<Vec<String>> {
     let mut suites = suite_names(&root().join("suites"))?;
     suites.retain(|suite| !ELSEWHERE.contains(&suite.as_str()));
@@ -359,7 +359,10 @@ mod tests {
             let studies: Vec<String> = studies.iter().map(|&study| study.to_owned()).collect();
             suites_of(&studies)
         };
-        assert_eq!(suites(&["001"]).expect("read"), ["001-person", "001-person-4"]);
+        assert_eq!(
+            suites(&["001"]).expect("read"),
+            ["001-person", "001-person-4", "001-person-published"]
+        );
         assert_eq!(suites(&["account"]).expect("read"), ["account"]);
         let error = suites(&["005"]).expect_err("no such study");
         assert!(error.to_string().contains("choose from 000-sequence"), "{error}");

@@ -29,6 +29,7 @@ const STUDIES: &[Study] = &[
     ),
     in_parallel("001-person", &["scala-grpc", "go-nethttp"]),
     in_parallel("001-person-4", &["scala-http4s", "go-grpc"]),
+    in_parallel("001-person-published", &["scala-grpc", "go-nethttp"]),
     in_parallel(
         "002-relay",
         &[

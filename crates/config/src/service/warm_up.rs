@@ -12,7 +12,7 @@ const TYPICAL_S: [(&str, u64); 8] = [
     ("Java", 28),
     ("JavaScript", 13),
     ("Kotlin", 35),
-    ("Scala", 35),
+    ("Scala", 65),
     ("TypeScript", 13),
 ];
 /// Of all other languages.
