@@ -20,10 +20,8 @@ use std::time::Duration;
 const RAMP: Duration = Duration::from_millis(50);
 /// A window is rehearsed for this long, at least: a shorter one says little about a compiler.
 const REHEARSAL: Duration = Duration::from_secs(1);
-/// How often in a row a compiler must be idle in the rehearsals: windows are longer together than one of them.
-const IDLE_REHEARSALS: u32 = 2;
 /// How often the windows of a start are rehearsed, at most.
-const REHEARSALS: u32 = 20;
+const REHEARSALS: u32 = 30;
 /// A cancelled round with fewer cycles has no result.
 const FEWEST_CYCLES: u32 = 3;
 /// Memory that stays free on the machine, bytes: services grow under load.
@@ -209,7 +207,8 @@ impl<'a> BlockProgress<'a> {
         }
     }
 
-    /// The windows of a start are rehearsed before it is paused, until its compiler is idle in two rehearsals of all loads in a row.
+    /// The windows of a start are rehearsed before it is paused, until its compiler is idle in as many rehearsals of all loads in a row as
+    /// will be measured: after fewer, a compiler that works now and then is found at work in one of the windows.
     fn rehearse(&mut self, result: &StepResult) {
         let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
             return;
@@ -223,7 +222,7 @@ impl<'a> BlockProgress<'a> {
             _ => warmed.compiles,
         };
         if warmed.iter().any(needs_rehearsals) {
-            self.missing_rehearsals = IDLE_REHEARSALS;
+            self.missing_rehearsals = self.design.cycles;
         }
         if !matches!(self.queue.front(), Some(Step::Pause(_)))
             || self.missing_rehearsals == 0
