@@ -39,9 +39,19 @@ pub(crate) fn descendants(root: i32) -> Vec<i32> {
 
 /// Whether a process exists and is not a zombie.
 pub(crate) fn lives(pid: i32) -> bool {
+    has_state(pid, |state| !matches!(state, "Z" | "X"))
+}
+
+/// Whether the first thread of a process neither runs nor is stopped: it waits for something, or has ended.
+pub(crate) fn is_idle(pid: i32) -> bool {
+    !has_state(pid, |state| matches!(state, "R" | "D" | "T"))
+}
+
+/// Whether a process exists and its state (the third field in proc(5)) is as described.
+fn has_state(pid: i32, is_wanted: impl FnOnce(&str) -> bool) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.ok()
-        .is_some_and(|stat| !matches!(stat_field(&stat, 3), None | Some("Z" | "X")))
+        .is_some_and(|stat| stat_field(&stat, 3).is_some_and(is_wanted))
 }
 
 /// Sends a signal to each process. Processes that have ended meanwhile are ignored.

@@ -2,7 +2,7 @@
 
 use super::usage::Probe;
 use crate::cgroup::GroupCounters;
-use crate::tree::{lives, signal};
+use crate::tree::{is_idle, lives, parent_of, signal};
 use crate::{ExitReport, KillReason};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 const STUCK: Duration = Duration::from_secs(10);
 /// Number of scans of a tree that forks while it is killed.
 const LOOKS: u32 = 20;
-/// Pause between two attempts to kill a tree.
+/// Pause between two attempts to kill a tree, and between two looks at workers that were resumed.
 const PAUSE: Duration = Duration::from_millis(2);
+/// Parents stay paused until their workers are idle again, at most for this time.
+const HEAD_START: Duration = Duration::from_millis(50);
 
 /// The state of ending a tree.
 #[derive(Debug, Clone, Copy)]
@@ -102,9 +104,32 @@ pub(super) fn rest(probe: &Probe) {
     }
 }
 
-/// Resumes all processes.
+/// Resumes all processes at once.
 pub(super) fn wake(probe: &Probe) {
     signal(&probe.processes(), Signal::SIGCONT);
+}
+
+/// Resumes all processes, those without children first. A parent that watches over workers (gunicorn, Puma) kills those that have not
+/// reported for too long: after a long pause they must report before it looks.
+pub(super) fn wake_workers_first(probe: &Probe) {
+    let (parents, workers) = parents_and_workers(probe.processes());
+    signal(&workers, Signal::SIGCONT);
+    if !parents.is_empty() {
+        let give_up_at = Instant::now() + HEAD_START;
+        loop {
+            thread::sleep(PAUSE);
+            if workers.iter().all(|&pid| is_idle(pid)) || Instant::now() >= give_up_at {
+                break;
+            }
+        }
+    }
+    signal(&parents, Signal::SIGCONT);
+}
+
+/// Processes that have a child among them, and all others.
+fn parents_and_workers(pids: Vec<i32>) -> (Vec<i32>, Vec<i32>) {
+    let parents: HashSet<i32> = pids.iter().filter_map(|&pid| parent_of(pid)).collect();
+    pids.into_iter().partition(|pid| parents.contains(pid))
 }
 
 /// Kills all live processes.
@@ -198,6 +223,8 @@ pub(super) fn out_of_memory(counters: &GroupCounters, limit_bytes: Option<u64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn only_the_own_limit_is_named_as_the_cause() {
@@ -223,5 +250,26 @@ mod tests {
             of(Some(64)),
             "an old kernel counts kills only"
         );
+    }
+
+    #[test]
+    fn a_process_with_a_child_is_a_parent_and_its_child_is_a_worker() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 60 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh runs");
+        let parent = shell.id() as i32;
+        let mut line = String::new();
+        let output = shell.stdout.take().expect("piped");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let worker: i32 = line.trim().parse().expect("a number");
+        assert_eq!(
+            parents_and_workers(vec![parent, worker]),
+            (vec![parent], vec![worker])
+        );
+        assert_eq!(parents_and_workers(vec![worker]), (Vec::new(), vec![worker]));
+        signal(&[worker, parent], Signal::SIGKILL);
+        shell.wait().expect("waited for");
     }
 }

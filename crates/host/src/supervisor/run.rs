@@ -11,6 +11,7 @@ use super::private_files::PrivateFiles;
 use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
 use super::reaper::{
     StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
+    wake_workers_first,
 };
 use super::usage::Probe;
 use super::usage::Sampler;
@@ -309,7 +310,7 @@ impl Supervisor {
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(false));
-                wake(&self.probe);
+                wake_workers_first(&self.probe);
                 self.next_sample = self.spec.sample_every.map(|every| Instant::now() + every);
                 say(&SupervisorEvent::Wakes);
             }
