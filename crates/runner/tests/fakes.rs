@@ -19,6 +19,7 @@ use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -628,23 +629,26 @@ fn a_generator_that_ends_early_is_told() {
 /// A generator that begins and then says nothing, without ending.
 struct Mute;
 
-/// Its load: how often it still says something.
-struct SilentService(u32);
+/// Its load: one event comes, and the channel stays open.
+struct SilentService {
+    events: Receiver<Said>,
+    _sender: Sender<Said>,
+}
 
 impl Generator for Mute {
     fn begin(&self, _: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
-        Ok(Box::new(SilentService(1)))
+        let (sender, events) = channel();
+        sender.send(Said::Event(begin(Phase::WarmUp))).expect("open");
+        Ok(Box::new(SilentService {
+            events,
+            _sender: sender,
+        }))
     }
 }
 
 impl RunningLoad for SilentService {
     fn next(&mut self, within: Duration) -> Said {
-        if self.0 > 0 {
-            self.0 -= 1;
-            return Said::Event(begin(Phase::WarmUp));
-        }
-        std::thread::sleep(within);
-        Said::Nothing
+        self.events.recv_timeout(within).unwrap_or(Said::Nothing)
     }
 
     fn tell(&mut self, _: Command) {}

@@ -12,8 +12,8 @@ use prony_records::{Command, CompactHistogram, Event, Outcomes, Phase, TrialReco
 use prony_runner::generators::{Generator, GeneratorMessage as Said, GeneratorUsage, RunningLoad};
 use prony_runner::{NoiseLimits, Progress};
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -179,11 +179,18 @@ fn shared_starts() {
 struct PacedGenerator;
 
 struct PacedLoad {
-    events: VecDeque<Event>,
+    sender: Sender<Event>,
+    events: Receiver<Event>,
     ends: bool,
 }
 
 impl PacedLoad {
+    fn say(&self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            self.sender.send(event).expect("its own end is open");
+        }
+    }
+
     fn rest() -> Vec<Event> {
         let outcomes = Outcomes {
             valid: 2_000,
@@ -200,8 +207,11 @@ impl PacedLoad {
 
 impl Generator for PacedGenerator {
     fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
-        let mut events = VecDeque::from([begin(Phase::WarmUp)]);
-        events.extend(
+        let (sender, events) = channel();
+        let ends = matches!(job.phases.warm_up, WarmUp::FixedNs(_));
+        let load = PacedLoad { sender, events, ends };
+        load.say([begin(Phase::WarmUp)]);
+        load.say(
             intervals(&[1_000; 3])
                 .into_iter()
                 .map(|interval| Event::Interval {
@@ -211,28 +221,25 @@ impl Generator for PacedGenerator {
                     failures: Box::default(),
                 }),
         );
-        let ends = matches!(job.phases.warm_up, WarmUp::FixedNs(_));
         if ends {
-            events.push_back(begin(Phase::Measurement));
-            events.extend(PacedLoad::rest());
+            load.say([begin(Phase::Measurement)]);
+            load.say(PacedLoad::rest());
         }
-        Ok(Box::new(PacedLoad { events, ends }))
+        Ok(Box::new(load))
     }
 }
 
 impl RunningLoad for PacedLoad {
     fn next(&mut self, within: Duration) -> Said {
-        if let Some(event) = self.events.pop_front() {
-            return Said::Event(event);
-        }
-        std::thread::sleep(within);
-        Said::Nothing
+        self.events
+            .recv_timeout(within)
+            .map_or(Said::Nothing, Said::Event)
     }
 
     fn tell(&mut self, command: Command) {
         match command {
-            Command::Measure => self.events.push_back(begin(Phase::Measurement)),
-            _ if !self.ends => self.events.extend(Self::rest()),
+            Command::Measure => self.say([begin(Phase::Measurement)]),
+            _ if !self.ends => self.say(Self::rest()),
             _ => {}
         }
     }
