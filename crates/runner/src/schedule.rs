@@ -5,6 +5,7 @@
 
 use crate::history::{History, TrialId};
 use prony_config::{PlannedTrial, WarmUpChoice};
+use prony_host::CompilerKind;
 use prony_records::{Classification, Fault, Recording, Warning};
 use std::time::Duration;
 
@@ -223,8 +224,8 @@ pub struct StepResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUpOutcome {
     pub classification: Classification,
-    /// Whether its runtime compiles it while it runs.
-    pub compiles: bool,
+    /// What the compiler threads of its runtime do; `None`: it has none.
+    pub compiler: Option<CompilerKind>,
 }
 
 /// The outcome of a step.

@@ -10,10 +10,11 @@ use crate::schedule::{
     StepResult, WarmUp, WarmUpOutcome, WindowPosition,
 };
 use prony_config::{Plan, PlannedTrial, Starts, WarmUpChoice};
+use prony_host::CompilerKind;
 use prony_records::Classification;
 use rand::seq::SliceRandom as _;
 use rand::{SeedableRng as _, rngs::SmallRng};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Load before each window, in which connections are opened and paused processes resume.
@@ -22,6 +23,8 @@ const RAMP: Duration = Duration::from_millis(50);
 const REHEARSAL: Duration = Duration::from_secs(1);
 /// How often the windows of a start are rehearsed, at most.
 const REHEARSALS: u32 = 30;
+/// The same after a pause: V8 needs three windows at most.
+const REHEARSALS_AFTER_PAUSE: u32 = 4;
 /// A cancelled round with fewer cycles has no result.
 const FEWEST_CYCLES: u32 = 3;
 /// Memory that stays free on the machine, bytes: services grow under load.
@@ -123,10 +126,13 @@ struct BlockProgress<'a> {
     restarted: BTreeSet<Slot>,
     /// Number of services that were started since the last ones left.
     entered: usize,
-    /// How often the windows of the service that enters were rehearsed.
+    /// How often the windows of the service were rehearsed since it entered, or was resumed.
     rehearsals: u32,
     /// How many more rehearsals with an idle compiler it needs; 0 for a service without one.
     missing_rehearsals: u32,
+    /// Services that are rehearsed after each pause, and how their warm-up ends: V8 that was idle for 8 s collects garbage, shrinks
+    /// its heap and drops compiled code. A pause looks the same to it.
+    forgetful: BTreeMap<Slot, WarmUpChoice>,
     largest_bytes: u64,
     available_bytes: Option<u64>,
     /// Number of times that services have left to make room.
@@ -150,6 +156,7 @@ impl<'a> BlockProgress<'a> {
             entered: 0,
             rehearsals: 0,
             missing_rehearsals: 0,
+            forgetful: BTreeMap::new(),
             largest_bytes: 0,
             available_bytes: None,
             blocks: 0,
@@ -185,7 +192,10 @@ impl<'a> BlockProgress<'a> {
             self.available_bytes = available_bytes;
         }
         if result.is_done() {
-            self.rehearse(result);
+            match result.step {
+                Step::Resume(slot) if self.phase == Phase::Cycling => self.rehearse_again(slot),
+                _ => self.rehearse(result),
+            }
             return;
         }
         for slot in result.step.slots() {
@@ -208,7 +218,8 @@ impl<'a> BlockProgress<'a> {
     }
 
     /// The windows of a start are rehearsed before it is paused, until its compiler is idle in as many rehearsals of all loads in a row as
-    /// will be measured: after fewer, a compiler that works now and then is found at work in one of the windows.
+    /// will be measured: after fewer, a compiler that works now and then is found at work in one of the windows. After a pause one is
+    /// enough.
     fn rehearse(&mut self, result: &StepResult) {
         let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
             return;
@@ -217,29 +228,51 @@ impl<'a> BlockProgress<'a> {
         else {
             return;
         };
+        let slot = runs[0].slot;
+        let has = |kind| warmed.iter().any(|warmed| warmed.compiler == Some(kind));
+        if has(CompilerKind::CompilesAndCollects) {
+            self.forgetful.insert(slot, *choice);
+        }
         let needs_rehearsals = |warmed: &WarmUpOutcome| match warm_up {
             WarmUp::Rehearsal(_) => warmed.classification == Classification::Warming,
-            _ => warmed.compiles,
+            _ => warmed.compiler.is_some(),
+        };
+        let (idle, most) = match self.phase {
+            Phase::Entering => (self.design.cycles, REHEARSALS),
+            _ => (1, REHEARSALS_AFTER_PAUSE),
         };
         if warmed.iter().any(needs_rehearsals) {
-            self.missing_rehearsals = self.design.cycles;
+            self.missing_rehearsals = idle;
         }
-        if !matches!(self.queue.front(), Some(Step::Pause(_)))
-            || self.missing_rehearsals == 0
-            || self.rehearsals == REHEARSALS
-        {
-            return;
+        let follows = self.queue.front();
+        let is_last = !matches!(
+            follows,
+            Some(Step::WarmUp(_, WarmUp::Planned(_) | WarmUp::Rehearsal(_)))
+        );
+        if is_last && self.missing_rehearsals > 0 && self.rehearsals < most {
+            // If its compiler is at work in this one, it needs as many again.
+            self.missing_rehearsals -= 1;
+            self.add_rehearsal(slot, *choice);
         }
+    }
+
+    /// Windows are rehearsed again after a pause if the service forgets in it.
+    fn rehearse_again(&mut self, slot: Slot) {
+        if let Some(choice) = self.forgetful.get(&slot).copied() {
+            (self.rehearsals, self.missing_rehearsals) = (0, 0);
+            self.add_rehearsal(slot, choice);
+        }
+    }
+
+    /// The next steps are a rehearsal of the windows of all loads of a start.
+    fn add_rehearsal(&mut self, slot: Slot, choice: WarmUpChoice) {
         self.rehearsals += 1;
-        // If its compiler is at work in this one, it needs as many again.
-        self.missing_rehearsals -= 1;
-        let slot = runs[0].slot;
         for planned in self.trials(slot).iter().rev() {
             let run = LoadRun {
                 length: self.design.window.max(REHEARSAL),
                 ..self.run(slot, planned, None)
             };
-            let step = Step::WarmUp(vec![run], WarmUp::Rehearsal(*choice));
+            let step = Step::WarmUp(vec![run], WarmUp::Rehearsal(choice));
             self.queue.push_front(step);
         }
     }
@@ -429,7 +462,14 @@ mod tests {
     }
 
     /// The steps before the first pause of a service whose compiler is at work in its first `busy` rehearsals.
-    fn entered(busy: usize, warm_up: WarmUpChoice, compiles: bool) -> String {
+    fn entered(busy: usize, warm_up: WarmUpChoice, compiler: Option<CompilerKind>) -> String {
+        let words = rehearsing(busy, warm_up, compiler);
+        let (before, _) = words.split_once(", pause 0").expect("it is paused");
+        before.to_owned()
+    }
+
+    /// The steps of a service whose compiler is at work in its first `busy` rehearsals.
+    fn rehearsing(busy: usize, warm_up: WarmUpChoice, compiler: Option<CompilerKind>) -> String {
         let mut plan = plan(&["a"], &[1, 2], 1);
         plan.starts = Starts::Shared;
         for group in &mut plan.groups {
@@ -449,15 +489,13 @@ mod tests {
                     } else {
                         Classification::Settled
                     },
-                    compiles,
+                    compiler,
                 }])
             }
             other => good(other),
         };
         let taken = steps(&design, &block, None, &mut warms);
-        let words = words(&taken);
-        let (before, _) = words.split_once(", pause 0").expect("it is paused");
-        before.to_owned()
+        words(&taken)
     }
 
     #[test]
@@ -468,14 +506,37 @@ mod tests {
         };
         let begin = "start 0, check 0, warm 0, warm 0";
         let rehearsed = |times: u32| format!("{begin}{}", ", rehearse 0, rehearse 0".repeat(times as usize));
-        let entering = |busy| entered(busy, steady, true);
+        let compiles = Some(CompilerKind::Compiles);
+        let entering = |busy| entered(busy, steady, compiles);
         assert_eq!(entering(0), rehearsed(2));
         assert_eq!(entering(1), rehearsed(3));
         // The compiler is at work under one load of the second rehearsal.
         assert_eq!(entering(3), rehearsed(4));
         assert_eq!(entering(1_000), rehearsed(REHEARSALS));
-        assert_eq!(entered(0, steady, false), begin);
-        assert_eq!(entered(0, WarmUpChoice::FixedNs(9), true), begin);
+        assert_eq!(entered(0, steady, None), begin);
+        assert_eq!(entered(0, WarmUpChoice::FixedNs(9), compiles), begin);
+    }
+
+    #[test]
+    fn windows_of_v8_are_rehearsed_after_each_pause() {
+        let steady = WarmUpChoice::Steady {
+            least_ns: 1,
+            most_ns: 90_000_000_000,
+        };
+        let first_cycle = |busy, kind| {
+            let words = rehearsing(busy, steady, Some(kind));
+            let mut pauses = words.split(", pause 0");
+            pauses.nth(1).expect("a cycle").to_owned()
+        };
+        let measured = ", warm 0, measure 0, warm 0, measure 0";
+        let rehearsed = |times: usize| {
+            let rehearsal = ", rehearse 0, rehearse 0";
+            format!(", resume 0{}{measured}", rehearsal.repeat(times))
+        };
+        let v8 = CompilerKind::CompilesAndCollects;
+        assert_eq!(first_cycle(0, v8), rehearsed(1));
+        assert_eq!(first_cycle(1_000, v8), rehearsed(4));
+        assert_eq!(first_cycle(0, CompilerKind::Compiles), rehearsed(0));
     }
 
     #[test]

@@ -67,8 +67,9 @@ fn after(block: &Block, at: usize, result: &StepResult) -> usize {
 
 /// Whether a service is warm, and does not compile.
 fn is_native(outcome: &Outcome) -> bool {
-    let settled =
-        |outcome: &WarmUpOutcome| outcome.classification == Classification::Settled && !outcome.compiles;
+    let settled = |outcome: &WarmUpOutcome| {
+        outcome.classification == Classification::Settled && outcome.compiler.is_none()
+    };
     matches!(outcome, Outcome::Warm(outcomes) if outcomes.iter().all(settled))
 }
 
@@ -155,7 +156,7 @@ mod tests {
         let mut flat = |step: &Step| match step {
             Step::WarmUp(..) => Outcome::Warm(vec![WarmUpOutcome {
                 classification: Classification::Settled,
-                compiles: false,
+                compiler: None,
             }]),
             other => good(other),
         };

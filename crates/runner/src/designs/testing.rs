@@ -3,6 +3,7 @@
 use crate::history::{Attempt, History};
 use crate::schedule::{Block, Design, Outcome, Step, StepResult, WarmUp, WarmUpOutcome};
 use prony_config::{Channel, Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
+use prony_host::CompilerKind;
 use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
 use std::collections::BTreeMap;
@@ -96,7 +97,7 @@ pub(super) fn good(step: &Step) -> Outcome {
         Step::WarmUp(runs, _) => {
             let warm = WarmUpOutcome {
                 classification: Classification::Settled,
-                compiles: true,
+                compiler: Some(CompilerKind::Compiles),
             };
             Outcome::Warm(vec![warm; runs.len()])
         }

@@ -138,6 +138,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             Err(outcome) => return outcome,
         };
         if matches!(until, WarmUp::Rehearsal(_)) {
+            for run in &runs {
+                self.settle(run, &warmed[&run.slot]);
+            }
             let warming = warmed.iter().filter(|(_, warmed)| is_warming(warmed));
             let warming: Vec<Slot> = warming.map(|(number, _)| *number).collect();
             if let Err((number, failure)) = self.wait_for_compilers(&warming) {
@@ -156,13 +159,22 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
         let outcome = |run: &LoadRun| WarmUpOutcome {
             classification: warmed[&run.slot].steadiness.classification,
-            compiles: warmed[&run.slot].compiler.is_some(),
+            compiler: warmed[&run.slot].compiler,
         };
         let outcomes = runs.iter().map(outcome).collect();
         if matches!(until, WarmUp::Planned(_) | WarmUp::Together(_)) {
             self.keep_warm_ups(&runs, (warmed, light), until);
         }
         Outcome::Warm(outcomes)
+    }
+
+    /// Keeps what compiler threads settled at: the planned load may end before they have done their last work, a rehearsal shows less.
+    fn settle(&mut self, run: &LoadRun, rehearsed: &WarmUpResult) {
+        let warmed = self.slots[run.slot].warmed.get_mut(&run.load);
+        if let (Some(warmed), Some(share)) = (warmed, rehearsed.steadiness.settled_share) {
+            let settled = &mut warmed.steadiness.settled_share;
+            *settled = Some(settled.map_or(share, |settled| settled.min(share)));
+        }
     }
 
     /// Keeps how services became warm under these loads.

@@ -190,9 +190,15 @@ impl PhaseJudge {
         })
     }
 
-    /// The share of the compiler threads over the last seconds; `None`: there are none, or there was too little CPU time.
+    /// The share of the compiler threads over the last seconds, or over the rehearsal; `None`: there are none, or there was too little
+    /// CPU time.
     pub(crate) fn settled_share(&self) -> Option<f64> {
-        share(self.last(QUIET_S)?)
+        let last = match self.phase {
+            WarmUpPhase::Rehearsal { .. } if self.cpu_ns() >= REHEARSED_CPU_NS => Some(&self.slices[..]),
+            WarmUpPhase::Rehearsal { .. } => None,
+            _ => self.last(QUIET_S),
+        };
+        share(last?)
     }
 
     /// How many times as many connections this light load should have: what a service does for two would take minutes to be compiled.

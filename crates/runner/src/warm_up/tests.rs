@@ -309,6 +309,20 @@ fn a_rehearsal_lasts_as_long_as_it_should_and_takes_no_break() {
 }
 
 #[test]
+fn compiler_threads_settle_at_their_share_over_a_rehearsal() {
+    let settled = |share: f64| {
+        let phase = WarmUpPhase::Rehearsal { settled: Some(0.1) };
+        let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
+        for share in [0.0, 0.0, 0.0, share] {
+            judge.push(slice(share), Some(CompilerKind::CompilesAndCollects));
+        }
+        judge.settled_share()
+    };
+    let close = |share: Option<f64>| share.is_some_and(|share| (share - 0.02).abs() < 1e-6);
+    assert!(close(settled(0.08)), "a quarter of the time");
+}
+
+#[test]
 fn a_compiler_is_done_when_it_is_idle_without_load() {
     let window = Duration::from_millis(100);
     assert!(is_done_compiling(&used(Some(3_000_000), 3_000_000), window));
