@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use axum::serve::ListenerExt as _;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tower_http::services::ServeDir;
@@ -32,7 +33,11 @@ async fn serve() -> io::Result<()> {
     let app = Router::new().nest_service("/files", files);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
-    let server = axum::serve(listen(&address)?, app).with_graceful_shutdown(terminated());
+    // The last part of a file leaves at once.
+    let listener = listen(&address)?.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let server = axum::serve(listener, app).with_graceful_shutdown(terminated());
     tokio::select! {
         ended = server.into_future() => ended,
         () = async { terminated().await; tokio::time::sleep(GRACE).await } => Ok(()),
