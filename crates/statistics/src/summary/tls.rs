@@ -38,10 +38,16 @@ pub(super) fn exclude_full_handshakes(group: &GroupSample<'_>, rows: &mut [Servi
         let Some(share) = resumed_share(load, service).filter(|&share| share < RESUMED) else {
             continue;
         };
+        // A resumed handshake that brings no new ticket is followed by a full one.
+        let why = if share > 0.0 {
+            ", because a client that uses each ticket once, as browsers do, gets too few"
+        } else {
+            ""
+        };
         row.excluded.get_or_insert_with(|| Exclusion {
             stage: TrialStage::Measure,
             reason: format!(
-                "does not resume TLS sessions: {:.0} % of the handshakes did",
+                "does not resume TLS sessions: {:.0} % of the handshakes did{why}",
                 100.0 * share
             ),
             log_tail: Vec::new(),
@@ -236,7 +242,9 @@ mod tests {
         ];
         let excluded = row(&trials, "https1").excluded.expect("an exclusion");
         assert!(
-            excluded.reason.starts_with("does not resume TLS sessions: 50 %"),
+            excluded
+                .reason
+                .starts_with("does not resume TLS sessions: 50 % of the handshakes did, because"),
             "{excluded:?}"
         );
         assert_eq!(row(&trials, "http1").excluded, None);
