@@ -23,8 +23,8 @@ const RAMP: Duration = Duration::from_millis(50);
 const REHEARSAL: Duration = Duration::from_secs(1);
 /// How often the windows of a start are rehearsed, at most.
 const REHEARSALS: u32 = 30;
-/// The same after a pause: V8 needs three windows at most.
-const REHEARSALS_AFTER_PAUSE: u32 = 4;
+/// The same for a service that is rehearsed again after each pause: V8 needs three windows.
+const REHEARSALS_OF_FORGETFUL: u32 = 4;
 /// A cancelled round with fewer cycles has no result.
 const FEWEST_CYCLES: u32 = 3;
 /// Memory that stays free on the machine, bytes: services grow under load.
@@ -218,8 +218,8 @@ impl<'a> BlockProgress<'a> {
     }
 
     /// The windows of a start are rehearsed before it is paused, until its compiler is idle in as many rehearsals of all loads in a row as
-    /// will be measured: after fewer, a compiler that works now and then is found at work in one of the windows. After a pause one is
-    /// enough.
+    /// will be measured: after fewer, a compiler that works now and then is found at work in one of the windows. One is enough for a
+    /// service that is rehearsed again after each pause.
     fn rehearse(&mut self, result: &StepResult) {
         let (Step::WarmUp(runs, warm_up), Outcome::Warm(warmed)) = (&result.step, &result.outcome) else {
             return;
@@ -237,9 +237,10 @@ impl<'a> BlockProgress<'a> {
             WarmUp::Rehearsal(_) => warmed.classification == Classification::Warming,
             _ => warmed.compiler.is_some(),
         };
-        let (idle, most) = match self.phase {
-            Phase::Entering => (self.design.cycles, REHEARSALS),
-            _ => (1, REHEARSALS_AFTER_PAUSE),
+        let (idle, most) = if self.forgetful.contains_key(&slot) {
+            (1, REHEARSALS_OF_FORGETFUL)
+        } else {
+            (self.design.cycles, REHEARSALS)
         };
         if warmed.iter().any(needs_rehearsals) {
             self.missing_rehearsals = idle;
@@ -534,6 +535,8 @@ mod tests {
             format!(", resume 0{}{measured}", rehearsal.repeat(times))
         };
         let v8 = CompilerKind::CompilesAndCollects;
+        let begin = "start 0, check 0, warm 0, warm 0, rehearse 0, rehearse 0";
+        assert_eq!(entered(0, steady, Some(v8)), begin);
         assert_eq!(first_cycle(0, v8), rehearsed(1));
         assert_eq!(first_cycle(1_000, v8), rehearsed(4));
         assert_eq!(first_cycle(0, CompilerKind::Compiles), rehearsed(0));

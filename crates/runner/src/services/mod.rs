@@ -168,12 +168,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Outcome::Warm(outcomes)
     }
 
-    /// Keeps what compiler threads settled at: the planned load may end before they have done their last work, a rehearsal shows less.
+    /// Keeps what compiler threads settled at. The planned load may end before they have done their last work, and a rehearsal shows
+    /// less; a single one says little.
     fn settle(&mut self, run: &LoadRun, rehearsed: &WarmUpResult) {
         let warmed = self.slots[run.slot].warmed.get_mut(&run.load);
         if let (Some(warmed), Some(share)) = (warmed, rehearsed.steadiness.settled_share) {
             let settled = &mut warmed.steadiness.settled_share;
-            *settled = Some(settled.map_or(share, |settled| settled.min(share)));
+            *settled = Some(settled.map_or(share, |settled| settled.min(f64::midpoint(settled, share))));
         }
     }
 
