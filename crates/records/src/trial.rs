@@ -188,8 +188,8 @@ pub struct Steadiness {
     /// Length of the light load before it, s; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub light_s: Option<f64>,
-    /// Share of the compiler threads in the CPU time of the service at the end of the warm-up, or in a rehearsal that had less; `None` if
-    /// it has none.
+    /// Share of the compiler threads in the CPU time of the service at the end of the warm-up: in rehearsals with an idle compiler, if
+    /// there were any. `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled_share: Option<f64>,
     /// Time under the planned load from which on CPU time per request was stable, s; `None` if that was not shown in this start.

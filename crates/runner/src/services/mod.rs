@@ -139,7 +139,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         };
         if matches!(until, WarmUp::Rehearsal(_)) {
             for run in &runs {
-                self.settle(run, &warmed[&run.slot]);
+                self.slots[run.slot].rehearsed(run.load, &warmed[&run.slot]);
             }
             let warming = warmed.iter().filter(|(_, warmed)| is_warming(warmed));
             let warming: Vec<Slot> = warming.map(|(number, _)| *number).collect();
@@ -168,16 +168,6 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Outcome::Warm(outcomes)
     }
 
-    /// Keeps what compiler threads settled at. The planned load may end before they have done their last work, and a rehearsal shows
-    /// less; a single one says little.
-    fn settle(&mut self, run: &LoadRun, rehearsed: &WarmUpResult) {
-        let warmed = self.slots[run.slot].warmed.get_mut(&run.load);
-        if let (Some(warmed), Some(share)) = (warmed, rehearsed.steadiness.settled_share) {
-            let settled = &mut warmed.steadiness.settled_share;
-            *settled = Some(settled.map_or(share, |settled| settled.min(f64::midpoint(settled, share))));
-        }
-    }
-
     /// Keeps how services became warm under these loads.
     fn keep_warm_ups(
         &mut self,
@@ -200,6 +190,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 let light_s = earlier.and_then(|earlier| earlier.steadiness.light_s);
                 warmed.steadiness.light_s = warmed.steadiness.light_s.or(light_s);
                 all.insert(run.load, warmed);
+                self.slots[number].rehearsals.remove(&run.load);
             }
         }
     }
@@ -333,7 +324,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 may_grow: begun.may_grow,
             },
             WarmUp::Rehearsal(_) => WarmUpPhase::Rehearsal {
-                settled: (slot.warmed.get(&run.load)).and_then(|warmed| warmed.steadiness.settled_share),
+                before: (slot.rehearsals.get(&run.load)).and_then(|rehearsals| rehearsals.last),
             },
             _ => WarmUpPhase::Planned,
         };
@@ -567,6 +558,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if let Err(failure) = self.end_load(number) {
             return self.fail(number, failure);
         }
+        self.slots[number].end_rehearsals();
         let service = self.slots[number].service();
         let memory_bytes = service.memory_bytes();
         let paused = service.rest();

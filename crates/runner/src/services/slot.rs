@@ -2,7 +2,7 @@
 
 use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
 use super::ready_service::{LOG_LINES, ReadyService, readiness, request};
-use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
+use super::{RECHECK_PAUSE, RECHECKS, RECOVERS, is_warming};
 use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
 use crate::failure::{FailureCause, fault_of};
 use crate::history::{Attempt, History, TrialId};
@@ -35,6 +35,8 @@ pub(super) struct ServiceSlot<'a> {
     pub(super) load: Option<MonitoredLoad>,
     /// The last warm-up under each load.
     pub(super) warmed: BTreeMap<LoadId, WarmUpResult>,
+    /// The rehearsals of its windows since then.
+    pub(super) rehearsals: BTreeMap<LoadId, Rehearsals>,
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
@@ -42,6 +44,15 @@ pub(super) struct ServiceSlot<'a> {
     pub(super) files: FoundFiles,
     /// Warnings about the machine before its start.
     pub(super) notes: Vec<Warning>,
+}
+
+/// Shares of compiler threads in rehearsals under a load.
+#[derive(Default)]
+pub(super) struct Rehearsals {
+    /// In the last one since the last pause.
+    pub(super) last: Option<f64>,
+    /// In all that found the compiler idle.
+    idle: Vec<f64>,
 }
 
 /// The files of a service.
@@ -100,6 +111,7 @@ impl<'a> ServiceSlot<'a> {
             ready: None,
             load: None,
             warmed: BTreeMap::new(),
+            rehearsals: BTreeMap::new(),
             answers: Vec::new(),
             has_failed: false,
             files: FoundFiles::default(),
@@ -613,6 +625,31 @@ impl<'a> ServiceSlot<'a> {
             attempts.push(one.attempt(record));
         }
         attempts
+    }
+
+    /// Keeps the share of the compiler threads in a rehearsal. They settle at what they use where the compiler is idle: a window opens
+    /// connections, which the planned load did not.
+    pub(super) fn rehearsed(&mut self, load: LoadId, rehearsal: &WarmUpResult) {
+        let Some(share) = rehearsal.steadiness.settled_share else {
+            return;
+        };
+        let all = self.rehearsals.entry(load).or_default();
+        all.last = Some(share);
+        if is_warming(rehearsal) {
+            return;
+        }
+        all.idle.push(share);
+        if let Some(warmed) = self.warmed.get_mut(&load) {
+            let mean = all.idle.iter().sum::<f64>() / all.idle.len() as f64;
+            warmed.steadiness.settled_share = Some(mean);
+        }
+    }
+
+    /// Rehearsals after a pause are not compared with those before it.
+    pub(super) fn end_rehearsals(&mut self) {
+        for rehearsals in self.rehearsals.values_mut() {
+            rehearsals.last = None;
+        }
     }
 }
 

@@ -69,8 +69,8 @@ pub(crate) enum WarmUpPhase {
     Planned,
     /// The load of a window, from its first connection on.
     Rehearsal {
-        /// The share of the compiler threads at the end of the planned load.
-        settled: Option<f64>,
+        /// The share of the compiler threads in the rehearsal before it; `None`: there was none since the last pause.
+        before: Option<f64>,
     },
 }
 
@@ -142,7 +142,7 @@ impl PhaseJudge {
             // Whether the compiler is idle is unknown, and will be.
             WarmUpPhase::Light { .. } if slice.cpu_ns.is_none() => true,
             WarmUpPhase::Light { .. } => is_idle,
-            WarmUpPhase::Rehearsal { settled } => return self.rehearsed(settled),
+            WarmUpPhase::Rehearsal { before } => return self.rehearsed(before),
             WarmUpPhase::Planned => {
                 is_idle
                     && self.wall_s() >= self.limits.least.as_secs_f64()
@@ -179,10 +179,12 @@ impl PhaseJudge {
     }
 
     /// How a rehearsal ended; `None` before its end.
-    fn rehearsed(&self, settled: Option<f64>) -> Option<Classification> {
-        let used = resources(&self.slices);
-        let is_warming =
-            used.cpu_ns >= Some(REHEARSED_CPU_NS) && compiles(&used, (self.kind, settled), IDLE_IN_REHEARSAL);
+    fn rehearsed(&self, before: Option<f64>) -> Option<Classification> {
+        let collects = self.kind == Some(CompilerKind::CompilesAndCollects);
+        let has_stopped_falling =
+            |share: f64| collects && before.is_some_and(|before| share >= (1.0 - FALLS) * before);
+        let share = self.settled_share();
+        let is_warming = share.is_some_and(|share| share > IDLE_IN_REHEARSAL && !has_stopped_falling(share));
         (self.wall_s() >= self.measured_s).then_some(if is_warming {
             Classification::Warming
         } else {
@@ -348,17 +350,12 @@ fn has_stopped_falling(slices: &[Slice]) -> bool {
 /// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
 /// threads at the end of the warm-up.
 pub(crate) fn is_warming(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
-    used.cpu_ns >= Some(JUDGED_CPU_NS) && compiles(used, (kind, settled), IDLE)
-}
-
-/// Whether the compiler threads used at least the share `idle`, and more than the collection of garbage explains.
-fn compiles(used: &Resources, (kind, settled): (Option<CompilerKind>, Option<f64>), idle: f64) -> bool {
     let allowed = match (kind, settled) {
-        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(idle),
+        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(IDLE),
         (Some(CompilerKind::CompilesAndCollects), None) => return false,
-        _ => idle,
+        _ => IDLE,
     };
-    used.compiler_share().is_some_and(|share| share > allowed)
+    used.cpu_ns >= Some(JUDGED_CPU_NS) && used.compiler_share().is_some_and(|share| share > allowed)
 }
 
 /// Whether compiler threads are done, from what a service used without load in a window of this length.

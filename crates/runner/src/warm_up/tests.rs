@@ -292,8 +292,8 @@ fn a_busy_compiler_needs_a_break_after_a_second_under_load() {
 
 #[test]
 fn a_rehearsal_lasts_as_long_as_it_should_and_takes_no_break() {
-    let ended = |share: f64, kind, settled| {
-        let phase = WarmUpPhase::Rehearsal { settled };
+    let ended = |share: f64, kind, before| {
+        let phase = WarmUpPhase::Rehearsal { before };
         let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
         for _ in 0..3 {
             assert_eq!(judge.push(slice(share), Some(kind)), None);
@@ -302,16 +302,17 @@ fn a_rehearsal_lasts_as_long_as_it_should_and_takes_no_break() {
         judge.push(slice(share), Some(kind))
     };
     let (compiles, collects) = (CompilerKind::Compiles, CompilerKind::CompilesAndCollects);
-    assert_eq!(ended(0.025, compiles, Some(0.0)), Some(Classification::Warming));
-    assert_eq!(ended(0.015, compiles, Some(0.0)), Some(Classification::Settled));
-    assert_eq!(ended(0.2, collects, Some(0.1)), Some(Classification::Warming));
-    assert_eq!(ended(0.14, collects, Some(0.1)), Some(Classification::Settled));
+    assert_eq!(ended(0.025, compiles, Some(0.025)), Some(Classification::Warming));
+    assert_eq!(ended(0.015, compiles, None), Some(Classification::Settled));
+    assert_eq!(ended(0.2, collects, None), Some(Classification::Warming));
+    assert_eq!(ended(0.2, collects, Some(0.3)), Some(Classification::Warming));
+    assert_eq!(ended(0.2, collects, Some(0.22)), Some(Classification::Settled));
 }
 
 #[test]
 fn compiler_threads_settle_at_their_share_over_a_rehearsal() {
     let settled = |share: f64| {
-        let phase = WarmUpPhase::Rehearsal { settled: Some(0.1) };
+        let phase = WarmUpPhase::Rehearsal { before: None };
         let mut judge = PhaseJudge::new(phase, LIMITS, (Duration::from_secs(1), None));
         for share in [0.0, 0.0, 0.0, share] {
             judge.push(slice(share), Some(CompilerKind::CompilesAndCollects));
