@@ -76,7 +76,7 @@ pub(crate) fn measurement(
             .map(|(used, _)| used)
             .collect();
         measurement.warm_up_samples = window.service.before;
-        label(&mut measurement, window.service.compiler);
+        label(&mut measurement, window.service.compiler, true);
     }
     add_contradictions(&mut measurement);
     measurement
@@ -152,14 +152,16 @@ impl WindowUsage {
 }
 
 /// Labels a measurement whose service was not warm, with a warning. `compiler`: what the compiler threads of the service do.
-pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind>) {
+/// `is_falling`: whether their share fell while it was measured, or that is unknown.
+pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind>, is_falling: bool) {
     let Some(steadiness) = &mut measurement.steadiness else {
         return;
     };
     if steadiness.classification == Classification::Cold {
         return;
     }
-    if warm_up::is_warming(&measurement.service, compiler, steadiness.settled_share) {
+    let threads = (compiler, steadiness.settled_share);
+    if warm_up::is_warming(&measurement.service, threads, is_falling) {
         steadiness.classification = Classification::Warming;
     }
     let warm_up_s = steadiness.warm_up_s + steadiness.light_s.unwrap_or(0.0);

@@ -348,14 +348,31 @@ fn has_stopped_falling(slices: &[Slice]) -> bool {
 }
 
 /// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
-/// threads at the end of the warm-up.
-pub(crate) fn is_warming(used: &Resources, kind: Option<CompilerKind>, settled: Option<f64>) -> bool {
+/// threads at the end of the warm-up. `is_falling`: whether that share fell while it was measured, or that is unknown; one that does
+/// not is that of the collection of garbage.
+pub(crate) fn is_warming(
+    used: &Resources,
+    (kind, settled): (Option<CompilerKind>, Option<f64>),
+    is_falling: bool,
+) -> bool {
     let allowed = match (kind, settled) {
-        (Some(CompilerKind::CompilesAndCollects), Some(settled)) => (MORE_GARBAGE * settled).max(IDLE),
-        (Some(CompilerKind::CompilesAndCollects), None) => return false,
+        (Some(CompilerKind::CompilesAndCollects), Some(settled)) if is_falling => {
+            (MORE_GARBAGE * settled).max(IDLE)
+        }
+        (Some(CompilerKind::CompilesAndCollects), _) => return false,
         _ => IDLE,
     };
     used.cpu_ns >= Some(JUDGED_CPU_NS) && used.compiler_share().is_some_and(|share| share > allowed)
+}
+
+/// Whether the share of the compiler threads fell from the first half of these windows to the second; `true`: that is unknown.
+pub(crate) fn is_falling(windows: &[Resources]) -> bool {
+    let (first, second) = windows.split_at(windows.len() / 2);
+    let share = |half| Resources::join(half).compiler_share();
+    match (share(first), share(second)) {
+        (Some(first), Some(second)) => second < (1.0 - FALLS) * first,
+        _ => true,
+    }
 }
 
 /// Whether compiler threads are done, from what a service used without load in a window of this length.
