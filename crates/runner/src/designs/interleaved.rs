@@ -229,8 +229,8 @@ impl<'a> BlockProgress<'a> {
             return;
         };
         let slot = runs[0].slot;
-        let has = |kind| warmed.iter().any(|warmed| warmed.compiler == Some(kind));
-        if has(CompilerKind::CompilesAndCollects) {
+        let forgets = |warmed: &WarmUpOutcome| warmed.compiler == Some(CompilerKind::CompilesAndCollects);
+        if warmed.iter().any(forgets) {
             self.forgetful.insert(slot, *choice);
         }
         let needs_rehearsals = |warmed: &WarmUpOutcome| match warm_up {
@@ -399,6 +399,11 @@ mod tests {
     use super::*;
     use prony_records::{Fault, TrialStage};
 
+    const STEADY: WarmUpChoice = WarmUpChoice::Steady {
+        least_ns: 1,
+        most_ns: 90_000_000_000,
+    };
+
     fn design(plan: &Plan, cycles: u32) -> Interleaved<'_> {
         Interleaved {
             plan,
@@ -501,31 +506,23 @@ mod tests {
 
     #[test]
     fn windows_are_rehearsed_until_the_compiler_is_idle_under_all_loads() {
-        let steady = WarmUpChoice::Steady {
-            least_ns: 1,
-            most_ns: 90_000_000_000,
-        };
         let begin = "start 0, check 0, warm 0, warm 0";
         let rehearsed = |times: u32| format!("{begin}{}", ", rehearse 0, rehearse 0".repeat(times as usize));
         let compiles = Some(CompilerKind::Compiles);
-        let entering = |busy| entered(busy, steady, compiles);
+        let entering = |busy| entered(busy, STEADY, compiles);
         assert_eq!(entering(0), rehearsed(2));
         assert_eq!(entering(1), rehearsed(3));
         // The compiler is at work under one load of the second rehearsal.
         assert_eq!(entering(3), rehearsed(4));
         assert_eq!(entering(1_000), rehearsed(REHEARSALS));
-        assert_eq!(entered(0, steady, None), begin);
+        assert_eq!(entered(0, STEADY, None), begin);
         assert_eq!(entered(0, WarmUpChoice::FixedNs(9), compiles), begin);
     }
 
     #[test]
     fn windows_of_v8_are_rehearsed_after_each_pause() {
-        let steady = WarmUpChoice::Steady {
-            least_ns: 1,
-            most_ns: 90_000_000_000,
-        };
         let first_cycle = |busy, kind| {
-            let words = rehearsing(busy, steady, Some(kind));
+            let words = rehearsing(busy, STEADY, Some(kind));
             let mut pauses = words.split(", pause 0");
             pauses.nth(1).expect("a cycle").to_owned()
         };
@@ -536,7 +533,7 @@ mod tests {
         };
         let v8 = CompilerKind::CompilesAndCollects;
         let begin = "start 0, check 0, warm 0, warm 0, rehearse 0, rehearse 0";
-        assert_eq!(entered(0, steady, Some(v8)), begin);
+        assert_eq!(entered(0, STEADY, Some(v8)), begin);
         assert_eq!(first_cycle(0, v8), rehearsed(1));
         assert_eq!(first_cycle(1_000, v8), rehearsed(4));
         assert_eq!(first_cycle(0, CompilerKind::Compiles), rehearsed(0));

@@ -180,15 +180,14 @@ impl PhaseJudge {
 
     /// How a rehearsal ended; `None` before its end.
     fn rehearsed(&self, before: Option<f64>) -> Option<Classification> {
-        let collects = self.kind == Some(CompilerKind::CompilesAndCollects);
-        let has_stopped_falling =
-            |share: f64| collects && before.is_some_and(|before| share >= (1.0 - FALLS) * before);
         let share = self.settled_share();
-        let is_warming = share.is_some_and(|share| share > IDLE_IN_REHEARSAL && !has_stopped_falling(share));
-        (self.wall_s() >= self.measured_s).then_some(if is_warming {
-            Classification::Warming
-        } else {
+        let collects = self.kind == Some(CompilerKind::CompilesAndCollects);
+        let is_idle = share.is_none_or(|share| share <= IDLE_IN_REHEARSAL)
+            || (collects && has_stopped_falling((before, share)));
+        (self.wall_s() >= self.measured_s).then_some(if is_idle {
             Classification::Settled
+        } else {
+            Classification::Warming
         })
     }
 
@@ -247,7 +246,7 @@ impl PhaseJudge {
         };
         let is_idle = share(last).is_some_and(|share| share < IDLE);
         match self.kind {
-            Some(CompilerKind::CompilesAndCollects) => is_idle || has_stopped_falling(last),
+            Some(CompilerKind::CompilesAndCollects) => is_idle || has_stopped_falling(halves(last, share)),
             _ => is_idle,
         }
     }
@@ -338,13 +337,15 @@ fn resources(slices: &[Slice]) -> Resources {
     }
 }
 
-/// Whether the share of the second half of these slices is about that of the first.
-fn has_stopped_falling(slices: &[Slice]) -> bool {
-    let (first, second) = slices.split_at(slices.len() / 2);
-    match (share(first), share(second)) {
-        (Some(first), Some(second)) => second >= (1.0 - FALLS) * first,
-        _ => false,
-    }
+/// The share of the compiler threads in the first half of these slices or windows, and in the second.
+fn halves<T>(all: &[T], share: impl Fn(&[T]) -> Option<f64>) -> (Option<f64>, Option<f64>) {
+    let (first, second) = all.split_at(all.len() / 2);
+    (share(first), share(second))
+}
+
+/// Whether the second of two shares is about the first; `false`: that is unknown.
+fn has_stopped_falling(shares: (Option<f64>, Option<f64>)) -> bool {
+    matches!(shares, (Some(first), Some(second)) if second >= (1.0 - FALLS) * first)
 }
 
 /// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
@@ -367,12 +368,7 @@ pub(crate) fn is_warming(
 
 /// Whether the share of the compiler threads fell from the first half of these windows to the second; `true`: that is unknown.
 pub(crate) fn is_falling(windows: &[Resources]) -> bool {
-    let (first, second) = windows.split_at(windows.len() / 2);
-    let share = |half| Resources::join(half).compiler_share();
-    match (share(first), share(second)) {
-        (Some(first), Some(second)) => second < (1.0 - FALLS) * first,
-        _ => true,
-    }
+    !has_stopped_falling(halves(windows, |half| Resources::join(half).compiler_share()))
 }
 
 /// Whether compiler threads are done, from what a service used without load in a window of this length.
