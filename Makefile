@@ -21,7 +21,7 @@ build: setup ## build prony
 bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	@scripts/bench
 
-studies: build ## measure every study in `quick`, then export all into results/ (about 28 hours; a repeated command continues)
+studies: build ## measure every study in `quick`, then export all into results/ (28 hours by the plans, perhaps 50; a repeated command continues)
 	@cargo xtask study --resume
 
 study: ## one study: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
