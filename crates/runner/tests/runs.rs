@@ -116,6 +116,25 @@ fn asking_twice_ends_now() {
     assert_eq!(leftovers(&testbed), Vec::<String>::new());
 }
 
+/// The interrupt ends the service as well as prony: what the check sees then says nothing about the service.
+#[test]
+fn an_interrupted_check_excludes_nobody() {
+    let testbed = Testbed::new(&["short"]);
+    let cancel = testbed.cancel.clone();
+    let mut heard = TestJournal {
+        react: Some(Box::new(move |progress| {
+            if matches!(progress, Progress::Checked(_)) {
+                cancel.ask();
+                cancel.ask();
+            }
+        })),
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
+    assert_eq!(numbers(&heard), Vec::<u32>::new());
+    assert_eq!(leftovers(&testbed), Vec::<String>::new());
+}
+
 #[test]
 fn precise_enough_is_the_end() {
     let mut testbed = Testbed::new(&["ok"]);

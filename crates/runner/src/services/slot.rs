@@ -274,6 +274,10 @@ impl<'a> ServiceSlot<'a> {
                 report.row(&trial::service_id(trial.entry())),
             )));
             if let Some(failure) = report.first_failure() {
+                // The interrupt ends the service, too.
+                if run.context.cancel.is_now() {
+                    return Err(Failure::interrupted(TrialStage::Check));
+                }
                 let over = if trial.entry().channel.is_tls() {
                     " over TLS"
                 } else {
@@ -765,6 +769,9 @@ fn check_again(
     let Some((failure, report)) = last else {
         return Ok(());
     };
+    if context.cancel.is_now() {
+        return Err(Failure::interrupted(TrialStage::Recheck));
+    }
     watch(Progress::Checked(Box::new(
         report.row(&trial::service_id(trial.entry())),
     )));

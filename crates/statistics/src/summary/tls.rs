@@ -40,7 +40,7 @@ pub(super) fn exclude_full_handshakes(group: &GroupSample<'_>, rows: &mut [Servi
         };
         // A resumed handshake that brings no new ticket is followed by a full one.
         let why = if share > 0.0 {
-            ", because a client that uses each ticket once, as browsers do, gets too few"
+            "; a client that uses each ticket once, as browsers do, may have got too few"
         } else {
             ""
         };
@@ -244,7 +244,7 @@ mod tests {
         assert!(
             excluded
                 .reason
-                .starts_with("does not resume TLS sessions: 50 % of the handshakes did, because"),
+                .starts_with("does not resume TLS sessions: 50 % of the handshakes did; a client"),
             "{excluded:?}"
         );
         assert_eq!(row(&trials, "http1").excluded, None);
