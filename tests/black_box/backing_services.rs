@@ -3,6 +3,7 @@
 use crate::common::{Checkout, CommandOutput, until};
 use crate::shopfront;
 use crate::skip::skipped;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,6 +79,18 @@ contract = "shop"
 services = ["shop"]
 "#;
 
+const INTERLEAVED: &str = r#"title = "Two shops"
+rounds = 1
+warm_up = "300ms"
+duration = "2s"
+design = "turns"
+turns = { window = "500ms", cycles = 4 }
+
+[[group]]
+contract = "shop"
+services = ["shop", "shop-two"]
+"#;
+
 /// A project with a service that uses a database; `None`, with a message, without a database.
 pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
     let contract = CONTRACT.replace("SETTINGS", settings);
@@ -123,15 +136,25 @@ pub(crate) fn nothing_is_left(checkout: &Checkout) {
 
 /// The process id of the command with this prefix that runs in this checkout.
 pub(crate) fn process(checkout: &Checkout, command: &str) -> Option<i32> {
+    processes(checkout, command).next()
+}
+
+fn processes(checkout: &Checkout, command: &str) -> impl Iterator<Item = i32> {
     let inside = checkout.path(".").canonicalize().expect("the folder");
     let pids = fs::read_dir("/proc").expect("/proc").flatten();
-    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.find(|pid| {
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(move |pid| {
         let cwd = fs::read_link(format!("/proc/{pid}/cwd"));
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         cwd.is_ok_and(|cwd| cwd.starts_with(&inside)) && line.contains(command)
     })
+}
+
+/// Whether a process was stopped by a signal (proc(5), state T).
+fn is_paused(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
 }
 
 fn kill(pid: i32) {
@@ -194,6 +217,29 @@ fn a_database_that_is_killed_is_no_fault_of_the_service() {
         report["groups"][0]["services"][0]["trials"], 1,
         "done again: {report}"
     );
+    nothing_is_left(&checkout);
+}
+
+/// Otherwise the databases of all paused services take CPU time from the one that is measured.
+#[test]
+fn the_database_of_a_paused_service_is_paused() {
+    let Some(checkout) = shop("", DATA) else { return };
+    shopfront::add(&checkout, "shop-two", "right", HANDLER);
+    checkout.write("suites/shop.toml", INTERLEAVED);
+    let mut child = checkout.start(&["run", "shop", "--keep-disturbed", "--json"]);
+    let mut paused = BTreeSet::new();
+    until("both databases were paused, or the run has ended", || {
+        paused.extend(processes(&checkout, "bin/postgres -D").filter(|&pid| is_paused(pid)));
+        paused.len() == 2 || child.try_wait().expect("it runs").is_some()
+    });
+    assert_eq!(paused.len(), 2, "paused databases: {paused:?}");
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    for row in report["groups"][0]["services"].as_array().expect("rows") {
+        assert_eq!(row["trials"], 1, "measured with its database resumed: {row}");
+        assert_eq!(row["error_share"], 0.0, "{row}");
+    }
     nothing_is_left(&checkout);
 }
 

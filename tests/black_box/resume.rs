@@ -166,3 +166,61 @@ fn services_that_are_gone_cannot_go_on() {
         refused.err
     );
 }
+
+#[test]
+fn a_budget_that_was_too_small_is_raised() {
+    let checkout = Checkout::new(4, &["right"]);
+    interrupted(&checkout);
+    let before = stored_trials(&checkout);
+    let resume = |budget| {
+        checkout.prony(&[
+            "run",
+            "--resume",
+            "--budget",
+            budget,
+            "--json",
+            "--keep-disturbed",
+        ])
+    };
+    let spent = resume("1ms");
+    assert_eq!(spent.code, Some(0), "{spent:?}");
+    assert_eq!(
+        stored_trials(&checkout),
+        before,
+        "nothing was measured: {spent:?}"
+    );
+    let raised = resume("1h");
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    assert_eq!(stored_trials(&checkout), 4, "{raised:?}");
+    assert_eq!(
+        raised.json()["plan"]["budget_ns"],
+        3_600_000_000_000_u64,
+        "the report has the new budget"
+    );
+}
+
+/// They would be ignored: the run has its plan already.
+#[test]
+fn a_run_is_not_resumed_with_another_plan() {
+    let checkout = Checkout::new(4, &["right"]);
+    interrupted(&checkout);
+    let before = stored_trials(&checkout);
+    for other in [
+        &["toys"][..],
+        &["--rounds", "9"],
+        &["--duration", "9s"],
+        &["--warmup", "1s"],
+        &["--precision", "2%"],
+        &["--confidence", "99%"],
+        &["--tie", "1%"],
+        &["--seed", "5"],
+        &["--interleaved"],
+        &["--sequence"],
+        &["--cold"],
+    ] {
+        let refused = checkout.prony(&[&["run"], other, &["--resume"]].concat());
+        assert_eq!(refused.code, Some(2), "{other:?}: {refused:?}");
+        assert!(refused.err.contains("cannot be used with"), "{}", refused.err);
+        assert_eq!(stored_trials(&checkout), before, "nothing was measured");
+    }
+}

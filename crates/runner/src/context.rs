@@ -2,8 +2,9 @@
 
 use crate::generators::Generator;
 use crate::testbed::Testbed;
+use crate::trial::service_id;
 use crate::{BuildOutput, Cancel, Certificates, NoiseLimits, Seeds};
-use prony_config::{Catalogue, Plan};
+use prony_config::{Catalogue, Plan, PlannedTrial};
 use prony_host::{Host, Isolation};
 use prony_records::{Exclusion, ServiceId};
 use std::collections::BTreeMap;
@@ -18,6 +19,14 @@ pub struct Run<'a> {
     pub context: RunContext<'a>,
     /// For each build of the plan, the result of building each service.
     pub built: &'a [BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>],
+}
+
+impl Run<'_> {
+    /// The build for a planned trial, or why there is none; `None` if it was not to be built.
+    pub(crate) fn build_of(&self, planned: &PlannedTrial) -> Option<&Result<BuildOutput, Exclusion>> {
+        let builds = self.built.get(self.plan.build_of(planned.round) as usize)?;
+        builds.get(&service_id(&self.plan.entries[planned.entry]))
+    }
 }
 
 /// What the trials of a run share: hosts, generator, options and catalogue.

@@ -44,6 +44,7 @@ fn all_rounds(
     let began = Instant::now();
     let cpus = context.host().topology().cpus().len();
     let mut history = History::new(run.plan, journal.history()?, context.options.noise, cpus);
+    history.count_failed_builds(|planned| run.build_of(planned).is_some_and(Result::is_ok));
     let spent = journal.time_spent();
     let mut round = None;
     loop {

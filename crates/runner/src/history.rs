@@ -130,6 +130,18 @@ impl<'a> History<'a> {
         self.round = 0;
     }
 
+    /// Counts the stored failures of builds that failed again now, as `is_built` says: there is nothing to measure. A service that can
+    /// be built now is measured.
+    pub(crate) fn count_failed_builds(&mut self, is_built: impl Fn(&PlannedTrial) -> bool) {
+        let unbuilt: BTreeSet<u32> = self.records.iter().filter_map(unbuilt).collect();
+        for planned in self.plan.trials().filter(|planned| !is_built(planned)) {
+            if unbuilt.contains(&planned.number) {
+                let attempts = self.attempts.entry(planned.number).or_default();
+                attempts.push(AttemptResult::NotStarted);
+            }
+        }
+    }
+
     /// Time that the run took so far, in all sessions. Designs use this instead of a clock.
     pub const fn elapsed(&self) -> Duration {
         self.elapsed
@@ -315,9 +327,7 @@ impl<'a> History<'a> {
             Ok(_) => self
                 .disturbance(record)
                 .map_or(AttemptResult::Measured, AttemptResult::Disturbed),
-            Err(excluded) if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build) => {
-                AttemptResult::NotStarted
-            }
+            Err(_) if unbuilt(record).is_some() => AttemptResult::NotStarted,
             Err(excluded) if excluded.fault == Fault::Infrastructure => {
                 AttemptResult::Infrastructure(excluded.reason.clone())
             }
@@ -379,6 +389,12 @@ impl<'a> History<'a> {
         let later: Vec<PlannedTrial> = self.plan.trials().skip(number as usize).collect();
         self.pending(&later)
     }
+}
+
+/// The number of a trial whose service was not built.
+fn unbuilt(record: &TrialRecord) -> Option<TrialId> {
+    let excluded = record.result.as_ref().err()?;
+    matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build).then_some(record.number)
 }
 
 /// A record without its intervals and samples, which take most of its memory and are not needed for decisions.

@@ -2,7 +2,7 @@
 
 use crate::common::{TestJournal, Testbed, leftovers, quiet};
 use prony_config::Design;
-use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, WarningKind};
+use prony_records::{Exclusion, Fault, ServiceId, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -241,6 +241,56 @@ fn what_was_not_built_is_a_row_in_each_round() {
             .iter()
             .all(|record| record.result.as_ref().err() == Some(&excluded))
     );
+}
+
+/// Otherwise each resumed session would measure all interleaved services of a finished round again.
+#[test]
+fn a_build_that_fails_again_after_a_break_repeats_nothing() {
+    let mut testbed = Testbed::new(&["ok", "late 1", "late 2"]);
+    testbed.plan.rounds = 2;
+    testbed.plan.design = Design::Interleaved {
+        window_ns: 150_000_000,
+        cycles: 3,
+    };
+    let unbuilt = testbed.plan.entries[2].service.clone();
+    let other = |id: &ServiceId| id.service == unbuilt;
+    let working = testbed.built.clone();
+    let no_registry = Exclusion {
+        stage: TrialStage::Build,
+        reason: "the registry does not answer".to_owned(),
+        log_tail: Vec::new(),
+        fault: Fault::Infrastructure,
+    };
+    for (_, built) in testbed.built.iter_mut().filter(|(id, _)| other(id)) {
+        *built = Err(no_registry.clone());
+    }
+    let mut whole = TestJournal::default();
+    assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
+    let first_round = whole.records.iter().filter(|record| record.round == 0).cloned();
+    let stored: Vec<TrialRecord> = first_round.collect();
+    assert_eq!(stored.len(), 3);
+    let mut heard = TestJournal {
+        stored: stored.clone(),
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    let rounds = |heard: &TestJournal| {
+        heard
+            .records
+            .iter()
+            .map(|record| record.round)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rounds(&heard), [1, 1, 1], "only the second round was measured");
+    // Once it can be built, its round is measured again: windows are compared within a block.
+    testbed.built = working;
+    let mut heard = TestJournal {
+        stored,
+        ..TestJournal::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    assert_eq!(rounds(&heard), [0, 0, 0, 1, 1, 1]);
+    assert!(heard.records.iter().all(|record| record.result.is_ok()));
 }
 
 #[test]

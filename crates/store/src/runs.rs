@@ -4,6 +4,7 @@ use crate::{RunLock, Store, StoreError, from_json, to_json};
 use prony_records::{Phase, RunRecord, ServiceId, Warning, WorkerNow, check_run_name};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Number of run names that the error for an unknown run suggests.
 const HINTS: usize = 3;
@@ -110,6 +111,13 @@ impl Store {
     /// Adds warnings to a run that has not ended.
     pub fn warn_of_run(&self, run: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         self.replace_run(self.run(run)?, warnings)
+    }
+
+    /// Replaces the plan of a run.
+    pub fn set_plan(&self, run: &str, plan: Value) -> Result<(), StoreError> {
+        let mut record = self.run(run)?;
+        record.plan = plan;
+        self.replace_run(record, &[])
     }
 
     /// Sets the number of planned trials of a run whose last trial has just ended: for runs that grow one trial at a

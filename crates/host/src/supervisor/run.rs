@@ -357,7 +357,7 @@ impl Supervisor {
         }
         if self.next_slow <= now {
             self.next_slow = now + SLOW;
-            if self.spec.sample_every.is_some() {
+            if self.next_sample.is_some() {
                 self.sampler.sample_slowly(&self.probe);
             }
             self.watch_disk();

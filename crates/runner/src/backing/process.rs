@@ -154,6 +154,24 @@ impl BackingProcesses {
         self.all.iter().find_map(BackingProcess::blame)
     }
 
+    /// Pauses all of them: what stands still needs no CPU time and is not sampled. One that has ended is left for
+    /// [`Self::ended`].
+    pub(crate) fn rest(&mut self) -> Result<(), Failure> {
+        let mut running = self.running();
+        running.try_for_each(|process| process.rest().map_err(|error| Recipe::host_failed(&error)))
+    }
+
+    /// Resumes all of them after [`Self::rest`].
+    pub(crate) fn wake(&mut self) -> Result<(), Failure> {
+        let mut running = self.running();
+        running.try_for_each(|process| process.wake().map_err(|error| Recipe::host_failed(&error)))
+    }
+
+    fn running(&mut self) -> impl Iterator<Item = &mut Box<dyn Process>> {
+        let processes = self.all.iter_mut().filter_map(|one| one.process.as_mut());
+        processes.filter_map(|process| process.ended().is_none().then_some(process))
+    }
+
     /// Prepares sampling of the service's connections.
     pub(crate) fn watch(&mut self) -> Result<(), Failure> {
         self.all.iter_mut().try_for_each(BackingProcess::watch)

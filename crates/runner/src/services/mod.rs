@@ -550,7 +550,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(())
     }
 
-    /// Pauses the service.
+    /// Pauses the service and its backing services.
     pub(crate) fn pause(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
@@ -559,33 +559,22 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             return self.fail(number, failure);
         }
         self.slots[number].end_rehearsals();
-        let service = self.slots[number].service();
-        let memory_bytes = service.memory_bytes();
-        let paused = service.rest();
-        match paused {
+        let memory_bytes = self.slots[number].service().memory_bytes();
+        match self.slots[number].pause() {
             Ok(()) => Outcome::Paused {
                 memory_bytes,
                 available_bytes: self.run.context.host().memory_available_bytes(),
             },
-            Err(error) => self.fail(number, Failure::host(TrialStage::Measure, &error)),
+            Err(failure) => self.fail(number, failure),
         }
     }
 
-    /// Resumes the service.
+    /// Resumes the service and its backing services.
     pub(crate) fn resume(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
         }
-        let service = self.slots[number].service();
-        let result = match service.ended() {
-            Some(ending) => {
-                let text = format!("the service {ending} while it was paused between its windows");
-                Err(Failure::service_ended(TrialStage::Measure, &ending, text))
-            }
-            None => service
-                .wake()
-                .map_err(|error| Failure::host(TrialStage::Measure, &error)),
-        };
+        let result = self.slots[number].resume();
         self.outcome(number, result)
     }
 

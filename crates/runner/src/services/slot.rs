@@ -210,6 +210,29 @@ impl<'a> ServiceSlot<'a> {
             .service
     }
 
+    /// Pauses the service, then its backing services.
+    pub(super) fn pause(&mut self) -> Result<(), Failure> {
+        let failed = |error: HostError| Failure::host(TrialStage::Measure, &error);
+        self.service().rest().map_err(failed)?;
+        self.backing_services().rest()
+    }
+
+    /// Resumes the backing services, then the service, which finds them as it left them.
+    pub(super) fn resume(&mut self) -> Result<(), Failure> {
+        if let Some(ending) = self.service().ended() {
+            let text = format!("the service {ending} while it was paused between its windows");
+            return Err(Failure::service_ended(TrialStage::Measure, &ending, text));
+        }
+        self.backing_services().wake()?;
+        let failed = |error: HostError| Failure::host(TrialStage::Measure, &error);
+        self.service().wake().map_err(failed)
+    }
+
+    fn backing_services(&mut self) -> &mut BackingProcesses {
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        &mut ready.subject.backing_services
+    }
+
     /// Starts the service. Retries with another port if the chosen one was taken before the service bound it.
     pub(super) fn start(&mut self, run: &Run<'_>) -> Result<(), Failure> {
         let context = &run.context;
@@ -839,8 +862,7 @@ fn parts<'a>(
             ..not_built(reason)
         });
     }
-    let builds = run.built.get(plan.build_of(planned.round) as usize);
-    let built = match builds.and_then(|services| services.get(&id)) {
+    let built = match run.build_of(&planned) {
         Some(built) => built.as_ref().map_err(Clone::clone)?,
         None => return Err(not_built("it was not built".to_owned())),
     };

@@ -8,7 +8,9 @@ use prony_config::Plan;
 use prony_records::{Environment, Part, RunRecord, ServiceId, Warning, WarningKind};
 use prony_statistics::{Mismatch, RunConditions, mismatches, part_mismatches};
 use prony_store::{RunLock, Store, StoreError};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How a run is resumed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,6 +19,8 @@ pub struct ResumeOptions {
     pub force: bool,
     /// Try services again that failed by their own error in an earlier session.
     pub retry_failed: bool,
+    /// Another budget for all sessions of the run together.
+    pub budget: Option<Duration>,
 }
 
 /// A run that is resumed.
@@ -34,8 +38,12 @@ impl ResumedRun {
             StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
             other => other.into(),
         })?;
+        let mut record = store.run(run)?;
+        if let Some(budget) = options.budget {
+            record.plan["budget_ns"] = Value::from(budget.as_nanos() as u64);
+        }
         Ok(Self {
-            record: store.run(run)?,
+            record,
             options,
             lock,
         })
@@ -56,7 +64,8 @@ impl ResumedRun {
         (self.record, self.lock)
     }
 
-    /// Checks that machine, commit and builds are those of the run. An accepted difference becomes a warning of the run.
+    /// Checks that machine, commit and builds are those of the run. An accepted difference becomes a warning of the run. Stores its
+    /// new budget.
     pub(super) fn check(
         &mut self,
         session: &Session<'_>,
@@ -69,9 +78,19 @@ impl ResumedRun {
         self.check_testbed(&here)?;
         let mut differs = changed_conditions(&self.record, &here);
         differs.extend(self.changed_services(session, plan, builder)?);
-        if differs.is_empty() {
-            return Ok(());
+        if !differs.is_empty() {
+            self.accept(&differs, session.store)?;
         }
+        if self.options.budget.is_some() {
+            session
+                .store
+                .set_plan(&self.record.id, self.record.plan.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Accepts differences with `--force`, as a warning of the run.
+    fn accept(&mut self, differs: &[Mismatch], store: &Store) -> Result<(), CommandError> {
         let then_and_now = |differs: &[Mismatch], between: &str| {
             let each = differs
                 .iter()
@@ -83,18 +102,16 @@ impl ResumedRun {
                 "the run {} began under other conditions, and trials from both must not be in one ranking:\n  {}\nbegin a \
                  new run with `prony run`, or use --force to continue anyway: the report will say so",
                 self.record.id,
-                then_and_now(&differs, "\n  ")
+                then_and_now(differs, "\n  ")
             )));
         }
         let text = format!(
             "Resumed with --force at {}; changed: {}.",
             now(),
-            then_and_now(&differs, "; ")
+            then_and_now(differs, "; ")
         );
         let warning = Warning::new(WarningKind::Note, text);
-        session
-            .store
-            .warn_of_run(&self.record.id, std::slice::from_ref(&warning))?;
+        store.warn_of_run(&self.record.id, std::slice::from_ref(&warning))?;
         self.record.warnings.push(warning);
         Ok(())
     }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Treat smaller differences as equal, e.g. 1%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     tie: Option<f64>,
-    /// Start no round after this time
+    /// Start no round after this time; with --resume: counts all sessions
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<DurationText>,
     /// Time of each measurement
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Continue an interrupted run [default: the latest]
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["profile", "service", "rounds", "builds"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = NOT_WITH_RESUME)]
     pub(super) resume: Option<String>,
     /// Resume although machine, commit or build changed
     #[arg(long, requires = "resume")]
@@ -101,14 +101,33 @@ pub(crate) struct Args {
     pub(super) store: StoreArgs,
 }
 
+/// Options that describe the plan, which a resumed run has already.
+const NOT_WITH_RESUME: [&str; 14] = [
+    "suite",
+    "profile",
+    "service",
+    "rounds",
+    "builds",
+    "precision",
+    "confidence",
+    "tie",
+    "duration",
+    "warmup",
+    "cold",
+    "interleaved",
+    "sequence",
+    "seed",
+];
+
 /// Length of a measurement with `--cold`.
 const COLD: Duration = Duration::from_secs(2);
 
 impl Args {
-    pub(super) const fn resume_options(&self) -> ResumeOptions {
+    pub(super) fn resume_options(&self) -> ResumeOptions {
         ResumeOptions {
             force: self.force,
             retry_failed: self.retry_failed,
+            budget: self.budget.map(|budget| budget.0),
         }
     }
 
