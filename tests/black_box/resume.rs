@@ -192,6 +192,11 @@ fn a_budget_that_was_too_small_is_raised() {
     let raised = resume("1h");
     assert_eq!(raised.code, Some(0), "{raised:?}");
     assert_eq!(stored_trials(&checkout), 4, "{raised:?}");
+    let spent_s = raised.json()["spent_s"].as_f64();
+    assert!(
+        spent_s.is_some_and(|spent_s| spent_s > 4.0),
+        "all sessions together: {spent_s:?}"
+    );
     assert_eq!(
         raised.json()["plan"]["budget_ns"],
         3_600_000_000_000_u64,

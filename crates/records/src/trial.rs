@@ -348,6 +348,9 @@ pub struct RunRecord {
     /// Warnings about the whole run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+    /// Time that it took, s, without the pauses between its sessions; `None` while it is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent_s: Option<f64>,
 }
 
 impl RunRecord {

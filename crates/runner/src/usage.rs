@@ -76,7 +76,7 @@ pub(crate) fn measurement(
             .map(|(used, _)| used)
             .collect();
         measurement.warm_up_samples = window.service.before;
-        label(&mut measurement, window.service.compiler, true);
+        label_one(&mut measurement, window.service.compiler);
     }
     add_contradictions(&mut measurement);
     measurement
@@ -151,9 +151,15 @@ impl WindowUsage {
     }
 }
 
+/// Labels a measurement in one piece.
+pub(crate) fn label_one(measurement: &mut Measurement, compiler: Option<CompilerKind>) {
+    let used = measurement.service.clone();
+    label(measurement, compiler, std::slice::from_ref(&used));
+}
+
 /// Labels a measurement whose service was not warm, with a warning. `compiler`: what the compiler threads of the service do.
-/// `is_falling`: whether their share fell while it was measured, or that is unknown.
-pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind>, is_falling: bool) {
+/// `windows`: what it used in each window of the measurement.
+pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind>, windows: &[Resources]) {
     let Some(steadiness) = &mut measurement.steadiness else {
         return;
     };
@@ -161,7 +167,7 @@ pub(crate) fn label(measurement: &mut Measurement, compiler: Option<CompilerKind
         return;
     }
     let threads = (compiler, steadiness.settled_share);
-    if warm_up::is_warming(&measurement.service, threads, is_falling) {
+    if warm_up::is_warming(windows, threads) {
         steadiness.classification = Classification::Warming;
     }
     let warm_up_s = steadiness.warm_up_s + steadiness.light_s.unwrap_or(0.0);

@@ -105,6 +105,7 @@ impl Store {
         let mut record = self.run(run)?;
         record.warnings.retain(|warning| !warning.kind.facts().of_ending);
         record.ended_at = Some(ended_at.to_owned());
+        record.spent_s = self.progress(run)?.map(|progress| progress.spent_s);
         self.replace_run(record, warnings)
     }
 

@@ -20,6 +20,7 @@ fn run(id: &str, started_at: &str) -> RunRecord {
         environment: Environment::default(),
         plan: serde_json::json!({ "trials": [] }),
         planned_trials: 4,
+        spent_s: None,
         seed: u64::MAX,
         warnings: Vec::new(),
     }

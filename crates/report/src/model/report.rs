@@ -22,6 +22,9 @@ pub struct Report {
     pub started_at: String,
     /// RFC 3339, UTC; `None` while it runs, or if it was killed.
     pub ended_at: Option<String>,
+    /// Time that it took, s, without the pauses between its sessions; `None` while it runs, or if prony did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent_s: Option<f64>,
     pub state: State,
     /// Trials in the plan.
     pub planned_trials: u32,
@@ -81,6 +84,7 @@ impl Report {
             suite: run.suite.clone(),
             started_at: run.started_at.clone(),
             ended_at: run.ended_at.clone(),
+            spent_s: run.spent_s,
             state: match (&run.ended_at, input.running) {
                 (Some(_), _) => State::Ended,
                 (None, true) => State::Running,

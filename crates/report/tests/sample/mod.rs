@@ -143,6 +143,7 @@ pub(crate) fn run() -> RunRecord {
         },
         plan: json!({}),
         planned_trials: 32,
+        spent_s: None,
         seed: u64::MAX,
         warnings: vec![Warning::new(
             WarningKind::Noise,

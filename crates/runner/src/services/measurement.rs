@@ -5,7 +5,7 @@ use crate::bottleneck::backing_service_bound;
 use crate::noise::neighbours;
 use crate::schedule::{LoadPath, WindowPosition};
 use crate::usage::{self, WindowUsage, add_contradictions};
-use crate::warm_up::{self, WarmUpResult};
+use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
@@ -132,7 +132,7 @@ impl TrialFacts<'_> {
         let (other_cpu_ns, steal_ns) = (sum(WindowUsage::other_cpu_ns), sum(WindowUsage::steal_ns));
         let mut measurement = self.single_of(via)?;
         (measurement.other_cpu_ns, measurement.steal_ns) = (other_cpu_ns, steal_ns);
-        usage::label(&mut measurement, self.warmed()?.compiler, true);
+        usage::label_one(&mut measurement, self.warmed()?.compiler);
         measurement.paired = Some(PairedBlocks { blocks });
         Ok(measurement)
     }
@@ -145,7 +145,6 @@ impl TrialFacts<'_> {
             .iter()
             .map(|window| window.usage.service().clone())
             .collect();
-        let is_falling = warm_up::is_falling(&used);
         let mut measurement = self.single_of(windows)?;
         if measurement.recording.due() == 0 {
             let text = "no request was due in any of its windows: the rate is too low for their length";
@@ -161,7 +160,7 @@ impl TrialFacts<'_> {
         measurement.steal_ns = sum(|window| window.steal_ns);
         let cpus = context.host().topology().cpus().len();
         measurement.warnings.extend(neighbours(&records, cpus));
-        usage::label(&mut measurement, warmed.compiler, is_falling);
+        usage::label(&mut measurement, warmed.compiler, &used);
         measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: warmed.used_ns,

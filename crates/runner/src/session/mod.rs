@@ -275,6 +275,7 @@ impl Session<'_> {
                 (built, &fingerprints),
             ),
             planned_trials: plan.len(),
+            spent_s: None,
             seed: plan.seed,
             warnings,
         };

@@ -130,6 +130,7 @@ impl<'a> ReservedRun<'a> {
             environment,
             plan: json!({ TARGET: target, SETTINGS: settings(job), "services": [service] }),
             planned_trials: 1,
+            spent_s: None,
             seed: job.seed,
             warnings: Vec::new(),
         }

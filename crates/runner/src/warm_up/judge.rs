@@ -3,7 +3,7 @@
 use prony_config::WarmUpChoice;
 use prony_host::CompilerKind;
 use prony_records::{Classification, Resources};
-use prony_statistics::slope_interval;
+use prony_statistics::{median, slope_interval};
 use std::time::Duration;
 
 /// The compiler is idle below this share of the service's CPU time.
@@ -348,26 +348,26 @@ fn has_stopped_falling(shares: (Option<f64>, Option<f64>)) -> bool {
     matches!(shares, (Some(first), Some(second)) if second >= (1.0 - FALLS) * first)
 }
 
-/// Whether a service was still compiling while it was measured, from what it used then. `settled`: the share of its compiler
-/// threads at the end of the warm-up. `is_falling`: whether that share fell while it was measured, or that is unknown; one that does
-/// not is that of the collection of garbage.
+/// Whether a service was still compiling while it was measured, from what it used in each of its windows. `settled`: the share of its
+/// compiler threads at the end of the warm-up. The window in the middle decides, as it does for the figures of the trial. A share
+/// that does not fall from window to window is that of the collection of garbage.
 pub(crate) fn is_warming(
-    used: &Resources,
+    windows: &[Resources],
     (kind, settled): (Option<CompilerKind>, Option<f64>),
-    is_falling: bool,
 ) -> bool {
     let allowed = match (kind, settled) {
-        (Some(CompilerKind::CompilesAndCollects), Some(settled)) if is_falling => {
+        (Some(CompilerKind::CompilesAndCollects), Some(settled)) if is_falling(windows) => {
             (MORE_GARBAGE * settled).max(IDLE)
         }
         (Some(CompilerKind::CompilesAndCollects), _) => return false,
         _ => IDLE,
     };
-    used.cpu_ns >= Some(JUDGED_CPU_NS) && used.compiler_share().is_some_and(|share| share > allowed)
+    let shares: Vec<f64> = windows.iter().filter_map(Resources::compiler_share).collect();
+    Resources::join(windows).cpu_ns >= Some(JUDGED_CPU_NS) && !shares.is_empty() && median(&shares) > allowed
 }
 
 /// Whether the share of the compiler threads fell from the first half of these windows to the second; `true`: that is unknown.
-pub(crate) fn is_falling(windows: &[Resources]) -> bool {
+fn is_falling(windows: &[Resources]) -> bool {
     !has_stopped_falling(halves(windows, |half| Resources::join(half).compiler_share()))
 }
 

@@ -11,7 +11,7 @@ mod judge;
 mod watch;
 
 pub(crate) use drift::drift;
-pub(crate) use judge::{WarmUpPhase, is_done_compiling, is_falling, is_warming};
+pub(crate) use judge::{WarmUpPhase, is_done_compiling, is_warming};
 pub(crate) use watch::{WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;

@@ -244,32 +244,40 @@ fn a_share_is_judged_over_half_a_second_of_cpu_time() {
     let (ended, at_s) = run(LIGHT, 1.0, 0.02, idle);
     assert_eq!(ended, Classification::Settled);
     assert!((25.0..26.0).contains(&at_s), "{at_s}");
-    let share = |compiler_ns, kind, settled| {
-        is_warming(&used(Some(compiler_ns), 1_000_000_000), (kind, settled), true)
-    };
+    let share =
+        |compiler_ns, kind, settled| is_warming(&[used(Some(compiler_ns), 1_000_000_000)], (kind, settled));
     let compiles = Some(CompilerKind::Compiles);
     let collects = Some(CompilerKind::CompilesAndCollects);
     assert!(share(31_000_000, compiles, None) && !share(29_000_000, compiles, None));
     assert!(share(130_000_000, collects, Some(0.08)) && !share(110_000_000, collects, Some(0.08)));
     assert!(
-        !is_warming(&used(Some(90_000_000), 100_000_000), (compiles, None), true),
+        !is_warming(&[used(Some(90_000_000), 100_000_000)], (compiles, None)),
         "too little CPU time"
     );
-    assert!(!is_warming(&used(None, 1_000_000_000), (None, None), true));
+    assert!(!is_warming(&[used(None, 1_000_000_000)], (None, None)));
+}
+
+/// Windows in which the compiler had these shares, in percent.
+fn windows(shares: &[u64]) -> Vec<Resources> {
+    let window = |percent: &u64| used(Some(percent * 10_000_000), 1_000_000_000);
+    shares.iter().map(window).collect()
 }
 
 #[test]
 fn a_share_of_garbage_is_higher_in_all_windows() {
-    let windows = |shares: &[u64]| -> Vec<Resources> {
-        let window = |percent: &u64| used(Some(percent * 10_000_000), 1_000_000_000);
-        shares.iter().map(window).collect()
-    };
     assert!(!is_falling(&windows(&[12, 14, 11, 13])));
     assert!(is_falling(&windows(&[20, 7, 5, 4])));
     assert!(is_falling(&windows(&[9])), "unknown");
     let collects = (Some(CompilerKind::CompilesAndCollects), Some(0.08));
-    let used = used(Some(130_000_000), 1_000_000_000);
-    assert!(is_warming(&used, collects, true) && !is_warming(&used, collects, false));
+    assert!(is_warming(&windows(&[20, 14, 13, 6]), collects));
+    assert!(!is_warming(&windows(&[14, 13, 13, 14]), collects));
+}
+
+#[test]
+fn the_window_in_the_middle_decides_as_it_does_for_the_figures() {
+    let compiles = (Some(CompilerKind::Compiles), None);
+    assert!(!is_warming(&windows(&[30, 20, 2, 1, 1, 2, 1, 0]), compiles));
+    assert!(is_warming(&windows(&[5, 4, 2, 4, 6, 4, 2, 4]), compiles));
 }
 
 /// A slice with half a CPU.

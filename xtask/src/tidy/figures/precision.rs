@@ -68,6 +68,7 @@ pub(crate) fn reports(repository: &Repository) -> Result<Vec<(String, Result<Rep
 pub(crate) struct Report {
     started_at: String,
     ended_at: Option<String>,
+    spent_s: Option<f64>,
     pub(crate) environment: Environment,
     groups: Vec<Group>,
 }
@@ -185,11 +186,12 @@ impl Report {
         self.rows().filter(|(_, row)| has(row)).count()
     }
 
-    /// How long it took.
+    /// How long it took, without the pauses between its sessions where they are known.
     fn took(&self) -> Result<String> {
         let ended = self.ended_at.as_deref().context("the run did not end")?;
         let (start, end) = (parse_rfc3339(&self.started_at)?, parse_rfc3339(ended)?);
-        let minutes = end.duration_since(start)?.as_secs() / 60;
+        let whole = end.duration_since(start)?.as_secs();
+        let minutes = self.spent_s.map_or(whole, |spent_s| spent_s as u64) / 60;
         Ok(match (minutes / 60, minutes % 60) {
             (0, minutes) => format!("{minutes} min"),
             (hours, minutes) => format!("{hours} h {minutes} min"),

@@ -58,6 +58,7 @@ mod tests {
             environment: prony_records::Environment::default(),
             plan,
             planned_trials: 1,
+            spent_s: None,
             seed: 1,
             warnings: Vec::new(),
         }
