@@ -130,8 +130,8 @@ impl<'a> History<'a> {
         self.round = 0;
     }
 
-    /// Counts the stored failures of builds that failed again now, as `is_built` says: there is nothing to measure. A service that can
-    /// be built now is measured.
+    /// Counts stored failures of builds that have failed again: there is nothing to measure. A service that can be built now is
+    /// measured. `is_built`: whether the service of a trial was built now.
     pub(crate) fn count_failed_builds(&mut self, is_built: impl Fn(&PlannedTrial) -> bool) {
         let unbuilt: BTreeSet<u32> = self.records.iter().filter_map(unbuilt).collect();
         for planned in self.plan.trials().filter(|planned| !is_built(planned)) {
