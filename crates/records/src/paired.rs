@@ -34,10 +34,15 @@ pub struct PairedBlock {
     /// CPU time of the service's whole process tree, ns.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
-    /// Mean resident memory of the service, bytes.
+    /// Mean resident memory of the service, bytes; `None` if it is not known, or if fewer streams were open than planned.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
 }
+
+/// The share of held streams that must be complete: the memory of fewer is not that of the planned number.
+const HELD: f64 = 0.99;
+/// The fewest numbers of streams for a slope: none and two others.
+const FEWEST_POINTS: usize = 3;
 
 /// Median and 99th percentile of a block, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +69,9 @@ impl PairedBlock {
         let times = |of: fn(&crate::Messages) -> Option<Latency>| {
             messages.as_ref().and_then(of).map(PairedTimes::from)
         };
+        let outcomes = &recording.outcomes;
+        let is_held =
+            streams.is_none() || outcomes.valid as f64 >= HELD * (outcomes.valid + outcomes.errors()) as f64;
         Self {
             direct,
             streams,
@@ -73,7 +81,7 @@ impl PairedBlock {
             gap_ns: times(|messages| messages.gap_ns),
             last_ns: times(|messages| messages.last_ns),
             cpu_ns: service.cpu_ns,
-            memory_bytes: service.memory_bytes_mean,
+            memory_bytes: service.memory_bytes_mean.filter(|_| is_held),
         }
     }
 }
@@ -118,17 +126,20 @@ impl PairedBlocks {
     }
 
     /// Memory of the service per open stream, bytes: the slope over the numbers of streams, by least squares. A direct block holds none.
+    /// `None` if fewer than two numbers of streams could be held.
     pub fn memory_bytes_per_stream(&self) -> Option<f64> {
-        let points: Option<Vec<(f64, f64)>> = self
+        let points: Vec<(f64, f64)> = self
             .blocks
             .iter()
             .filter(|block| block.direct || block.streams.is_some())
-            .map(|block| {
+            .filter_map(|block| {
                 let streams = f64::from(block.streams.unwrap_or(0));
                 Some((streams, block.memory_bytes? as f64))
             })
             .collect();
-        let points = points?;
+        if points.len() < FEWEST_POINTS {
+            return None;
+        }
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
         let (streams, bytes) = (mean(|point| point.0), mean(|point| point.1));
@@ -202,5 +213,34 @@ mod tests {
         assert_eq!(paired.memory_bytes_per_stream(), Some(40_000.0));
         assert_eq!(paired.overhead_ns(|block| block.memory_bytes), None);
         assert_eq!(PairedBlocks::default().memory_bytes_per_stream(), None);
+    }
+
+    /// LiteLLM gave 397 of 1,000 streams no complete reply, and seemed to need the least memory of all.
+    #[test]
+    fn streams_that_were_not_held_are_no_point_of_the_slope() {
+        let held = |streams: Option<u32>, bytes: u64, failed: u64| {
+            let mut recording = Recording::default();
+            recording.outcomes.valid = 1_000 - failed;
+            recording.outcomes.timeout = failed;
+            let used = Resources {
+                memory_bytes_mean: Some(bytes),
+                ..Resources::default()
+            };
+            PairedBlock::of(streams.is_none(), streams, &recording, &used)
+        };
+        let blocks = vec![
+            held(None, 50_000_000, 0),
+            held(Some(250), 60_000_000, 0),
+            held(Some(500), 70_000_000, 5),
+            held(Some(1000), 71_000_000, 397),
+        ];
+        let paired = PairedBlocks {
+            blocks: blocks.clone(),
+        };
+        assert_eq!(paired.memory_bytes_per_stream(), Some(40_000.0));
+        let too_few = PairedBlocks {
+            blocks: vec![blocks[0].clone(), blocks[1].clone(), blocks[3].clone()],
+        };
+        assert_eq!(too_few.memory_bytes_per_stream(), None);
     }
 }

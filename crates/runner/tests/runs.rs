@@ -5,6 +5,7 @@ use prony_config::Design;
 use prony_records::{Exclusion, Fault, ServiceId, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 use std::time::Duration;
 
 fn numbers(heard: &TestJournal) -> Vec<u32> {
@@ -241,6 +242,32 @@ fn what_was_not_built_is_a_row_in_each_round() {
             .iter()
             .all(|record| record.result.as_ref().err() == Some(&excluded))
     );
+}
+
+#[test]
+fn services_that_are_up_at_once_have_the_planned_port_and_those_after_it() {
+    let mut testbed = Testbed::new(&["ok", "late 1"]);
+    testbed.plan.design = Design::Interleaved {
+        window_ns: 150_000_000,
+        cycles: 2,
+    };
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let first = (20_000..30_000).find(|&port| is_free(port) && is_free(port + 1));
+    testbed.plan.address.port = first;
+    let mut heard = TestJournal::default();
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    let failures = heard
+        .records
+        .iter()
+        .filter_map(|record| record.result.as_ref().err());
+    assert_eq!(failures.collect::<Vec<_>>(), Vec::<&Exclusion>::new());
+    let loaded = heard.progress.iter().filter_map(|progress| match progress {
+        Progress::Loads { port, .. } => Some(*port),
+        _ => None,
+    });
+    let ports: BTreeSet<u16> = loaded.collect();
+    let first = first.expect("free ports");
+    assert_eq!(ports, BTreeSet::from([first, first + 1]));
 }
 
 /// Otherwise each resumed session would measure all interleaved services of a finished round again.

@@ -26,13 +26,20 @@ const LIMITS: &[(&str, usize)] = &[
 /// The largest number of words of all pages.
 const TOTAL: usize = 30_000;
 
-/// The pages with their numbers of words: README.md, and all of docs/.
+/// How the rows of docs/STUDIES.md begin, whose text is that of the studies.
+const STUDY_ROW: &str = "| [";
+
+/// The pages with their numbers of words: README.md, and all of docs/. The rows of the table of studies are no text of the page.
 fn pages(repository: &Repository) -> Vec<(&str, usize)> {
     let is_page =
         |path: &str| path == "README.md" || (path.starts_with("docs/") && has_extension(path, "md"));
     let pages = repository.files().filter(|(path, _)| is_page(path));
     pages
-        .map(|(path, text)| (path, text.split_whitespace().count()))
+        .map(|(path, text)| {
+            let is_row = |line: &&str| path == "docs/STUDIES.md" && line.starts_with(STUDY_ROW);
+            let own = text.lines().filter(|line| !is_row(line));
+            (path, own.flat_map(str::split_whitespace).count())
+        })
         .collect()
 }
 
@@ -85,6 +92,7 @@ mod tests {
             ("README.md", &long),
             ("docs/NEW.md", &longer),
             ("docs/READING.md", "a b"),
+            ("docs/STUDIES.md", "| [x](x) | what it shows |\n"),
             ("results/README.md", &longer),
         ]);
         assert_eq!(
@@ -97,7 +105,7 @@ mod tests {
         );
         assert_eq!(
             summary(&repository),
-            "words    limit\n   901     900  README.md\n 29100          docs/NEW.md\n     2     900  docs/READING.md\n 30003   30000  in total"
+            "words    limit\n   901     900  README.md\n 29100          docs/NEW.md\n     2     900  docs/READING.md\n     0    1200  docs/STUDIES.md\n 30003   30000  in total"
         );
     }
 }

@@ -314,7 +314,7 @@ pub(super) struct AddressToml {
     /// The IPv4 address of an interface; default: the loopback.
     #[schemars(extend("format" = "ipv4"))]
     host: Option<Spanned<String>>,
-    /// The port; default: a free one.
+    /// The port, for services that are up at once the first of theirs; default: free ones.
     #[schemars(range(min = 1))]
     port: Option<u16>,
 }

@@ -9,7 +9,7 @@ use crate::backing::BackingProcesses;
 use crate::certificates::ServiceCertificate;
 use crate::job::target_of;
 use crate::trial::Trial;
-use crate::{BuildOutput, Failure};
+use crate::{BuildOutput, ConcurrentSlot, Failure};
 use prony_check::{BackingTargets, CheckRequest, DeclaredTls};
 use prony_config::contract::Contract;
 use prony_config::{Address, Channel, Service, ServiceOrigin};
@@ -174,7 +174,7 @@ pub(crate) fn start_service(
         return Err(Failure::new(TrialStage::Start, text));
     }
     let port = match start.address.port {
-        Some(port) => wait_for_port(bench, start.address, port)?,
+        Some(first) => wait_for_port(bench, start.address, port_of(first, trial_placement.slot))?,
         None => bench.host().free_port().map_err(failed)?,
     };
     let address = connect_address(bench, listen_address(bench, start.address));
@@ -215,6 +215,11 @@ fn connect_address<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
     } else {
         listens
     }
+}
+
+/// The port of a service: services that are up at once have the planned one and those after it.
+fn port_of(first: u16, slot: Option<ConcurrentSlot>) -> u16 {
+    first.saturating_add(slot.map_or(0, |slot| slot.number as u16))
 }
 
 /// Waits until a port that the plan names is free: the service of the previous trial may still be closing it.
