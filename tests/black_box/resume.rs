@@ -212,6 +212,8 @@ fn a_run_is_not_resumed_with_another_plan() {
     let before = stored_trials(&checkout);
     for other in [
         &["toys"][..],
+        &["--profile", "smoke"],
+        &["--service", "toy-*"],
         &["--rounds", "9"],
         &["--duration", "9s"],
         &["--warmup", "1s"],
@@ -225,7 +227,11 @@ fn a_run_is_not_resumed_with_another_plan() {
     ] {
         let refused = checkout.prony(&[&["run"], other, &["--resume"]].concat());
         assert_eq!(refused.code, Some(2), "{other:?}: {refused:?}");
-        assert!(refused.err.contains("cannot be used with"), "{}", refused.err);
+        assert!(
+            refused.err.contains("cannot be used with --resume"),
+            "{}",
+            refused.err
+        );
         assert_eq!(stored_trials(&checkout), before, "nothing was measured");
     }
 }

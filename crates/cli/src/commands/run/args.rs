@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Continue an interrupted run [default: the latest]
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = NOT_WITH_RESUME)]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
     pub(super) resume: Option<String>,
     /// Resume although machine, commit or build changed
     #[arg(long, requires = "resume")]
@@ -101,28 +101,34 @@ pub(crate) struct Args {
     pub(super) store: StoreArgs,
 }
 
-/// Options that describe the plan, which a resumed run has already.
-const NOT_WITH_RESUME: [&str; 14] = [
-    "suite",
-    "profile",
-    "service",
-    "rounds",
-    "builds",
-    "precision",
-    "confidence",
-    "tie",
-    "duration",
-    "warmup",
-    "cold",
-    "interleaved",
-    "sequence",
-    "seed",
-];
-
 /// Length of a measurement with `--cold`.
 const COLD: Duration = Duration::from_secs(2);
 
 impl Args {
+    /// The first argument that describes a plan, which a resumed run has already. Conflicts of clap would waive `requires`: `--force`
+    /// with a suite would need no `--resume`.
+    pub(super) fn plan_argument(&self) -> Option<&'static str> {
+        let given = [
+            (self.suite.is_some(), "SUITE"),
+            (self.profile.is_some(), "--profile"),
+            (!self.service.is_empty(), "--service"),
+            (self.rounds.is_some(), "--rounds"),
+            (self.builds.is_some(), "--builds"),
+            (self.precision.is_some(), "--precision"),
+            (self.confidence.is_some(), "--confidence"),
+            (self.tie.is_some(), "--tie"),
+            (self.duration.is_some(), "--duration"),
+            (self.warmup.is_some(), "--warmup"),
+            (self.cold, "--cold"),
+            (self.interleaved, "--interleaved"),
+            (self.sequence, "--sequence"),
+            (self.seed.is_some(), "--seed"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     pub(super) fn resume_options(&self) -> ResumeOptions {
         ResumeOptions {
             force: self.force,

@@ -135,6 +135,11 @@ fn suite_or_resumed_plan(
     store: &Store,
 ) -> anyhow::Result<(Plan, Option<ResumedRun>)> {
     if let Some(wanted) = &args.resume {
+        if let Some(argument) = args.plan_argument() {
+            return Err(bad_input(anyhow!(
+                "{argument} cannot be used with --resume, since the run has its plan already → Leave it out, or begin a new run."
+            )));
+        }
         let id = store.find_run(wanted).map_err(bad_input)?;
         // Their commands add services of git revisions, and judge.
         if let Some(command) = resumed_by(&store.run(&id)?.suite) {
