@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(PairedBlocks::default().memory_bytes_per_stream(), None);
     }
 
-    /// LiteLLM gave 397 of 1,000 streams no complete reply, and seemed to need the least memory of all.
+    /// A gateway gave 397 of 1,000 streams no complete reply, and seemed to need the least memory of all.
     #[test]
     fn streams_that_were_not_held_are_no_point_of_the_slope() {
         let held = |streams: Option<u32>, bytes: u64, failed: u64| {
