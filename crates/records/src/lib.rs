@@ -36,7 +36,7 @@ pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
 pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use load_id::load_id;
-pub use paired::{PairedBlock, PairedBlocks, PairedTimes};
+pub use paired::{PairedBlock, PairedBlocks, PairedTimes, slope};
 pub use recording::{
     Address, AgreedTls, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections,
     Coverage, DecodedBodies, Distribution, Generator, GoodputStreams, Handshakes, Histogram, HistogramError,

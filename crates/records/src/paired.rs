@@ -3,6 +3,11 @@
 use crate::{Latency, Recording, Resources};
 use serde::{Deserialize, Serialize};
 
+/// The share of held streams that must be complete: the memory of fewer is not that of the planned number.
+const HELD: f64 = 0.99;
+/// The fewest numbers of streams for a slope: none and two others.
+const FEWEST_POINTS: usize = 3;
+
 /// The blocks of one start, in order of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairedBlocks {
@@ -38,11 +43,6 @@ pub struct PairedBlock {
     #[serde(default)]
     pub memory_bytes: Option<u64>,
 }
-
-/// The share of held streams that must be complete: the memory of fewer is not that of the planned number.
-const HELD: f64 = 0.99;
-/// The fewest numbers of streams for a slope: none and two others.
-const FEWEST_POINTS: usize = 3;
 
 /// Median and 99th percentile of a block, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,16 +140,21 @@ impl PairedBlocks {
         if points.len() < FEWEST_POINTS {
             return None;
         }
-        let count = points.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let (streams, bytes) = (mean(|point| point.0), mean(|point| point.1));
-        let spread: f64 = points.iter().map(|point| (point.0 - streams).powi(2)).sum();
-        let product: f64 = points
-            .iter()
-            .map(|point| (point.0 - streams) * (point.1 - bytes))
-            .sum();
-        (spread > 0.0).then(|| product / spread)
+        slope(&points)
     }
+}
+
+/// The slope of the line of least squares through these points; `None` if all are at the same place.
+pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (centre, height) = (mean(|point| point.0), mean(|point| point.1));
+    let width: f64 = points.iter().map(|point| (point.0 - centre).powi(2)).sum();
+    let rise: f64 = points
+        .iter()
+        .map(|point| (point.0 - centre) * (point.1 - height))
+        .sum();
+    (width > 0.0).then(|| rise / width)
 }
 
 #[cfg(test)]

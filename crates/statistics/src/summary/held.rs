@@ -3,7 +3,7 @@
 use super::sample::GroupSample;
 use super::{Group, Options};
 use crate::{Metric, interval};
-use prony_records::ServiceId;
+use prony_records::{ServiceId, slope};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -68,16 +68,4 @@ fn groups_rounds(alike: &[(u64, &GroupSample<'_>)], service: &ServiceId) -> Vec<
         }
     }
     rounds.into_values().collect()
-}
-
-/// The slope of the line of least squares; `None` if all points are at the same place.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let centre = interval::mean(&points.iter().map(|point| point.0).collect::<Vec<_>>());
-    let height = interval::mean(&points.iter().map(|point| point.1).collect::<Vec<_>>());
-    let width: f64 = points.iter().map(|point| (point.0 - centre).powi(2)).sum();
-    let rise: f64 = points
-        .iter()
-        .map(|point| (point.0 - centre) * (point.1 - height))
-        .sum();
-    (width > 0.0).then(|| rise / width)
 }
