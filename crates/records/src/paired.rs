@@ -3,8 +3,6 @@
 use crate::{Latency, Recording, Resources};
 use serde::{Deserialize, Serialize};
 
-/// The share of held streams that must be complete: the memory of fewer is not that of the planned number.
-const HELD: f64 = 0.99;
 /// The fewest numbers of streams for a slope: none and two others.
 const FEWEST_POINTS: usize = 3;
 
@@ -69,9 +67,7 @@ impl PairedBlock {
         let times = |of: fn(&crate::Messages) -> Option<Latency>| {
             messages.as_ref().and_then(of).map(PairedTimes::from)
         };
-        let outcomes = &recording.outcomes;
-        let is_held =
-            streams.is_none() || outcomes.valid as f64 >= HELD * (outcomes.valid + outcomes.errors()) as f64;
+        let is_held = streams.is_none() || recording.outcomes.are_held();
         Self {
             direct,
             streams,

@@ -400,4 +400,24 @@ fn memory_per_connection_is_the_slope_over_numbers_of_connections() {
     );
     // So few connections are lost in the noise.
     assert_eq!(slopes(&with([1, 16, 64])), [None, None, None]);
+    // A service that fails a part of them does not hold them, and what it would need is unknown.
+    let failing = |count: u64, share: u64| {
+        let mut run = Vec::new();
+        for connections in [1, 250, count] {
+            for mut trial in trials(&[TrialSpec::closed("held", &[1000.0; 3])]) {
+                trial.number = run.len() as u32;
+                trial.load["connections"] = connections.into();
+                let measured = trial.result.as_mut().expect("a measurement");
+                measured.service.memory_bytes_mean = Some(20_000_000 + 40_960 * connections.min(600));
+                if connections == count {
+                    measured.recording.outcomes.reset = measured.recording.outcomes.valid * share / 100;
+                }
+                run.push(trial);
+            }
+        }
+        summarise(&run, &Options::default()).expect("sound records")
+    };
+    let of_the_held = slopes(&failing(1000, 40))[2].expect("250 connections and 1 were held");
+    assert!((of_the_held.point - 40_960.0).abs() < 1.0, "{of_the_held:?}");
+    assert!(slopes(&failing(1000, 0))[2].expect("all seem to be held").point < 30_000.0);
 }

@@ -39,6 +39,9 @@ impl Outcome {
     ];
 }
 
+/// The smallest share of valid requests with which connections and streams count as held.
+const HELD: f64 = 0.99;
+
 /// Number of requests by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,6 +102,12 @@ impl Outcomes {
     /// Number of requests that were not `valid`.
     pub fn errors(&self) -> u64 {
         self.total() - self.valid
+    }
+
+    /// Whether at least 99 % of the requests were valid: then memory divided by the number of connections or streams means something,
+    /// since a service that fails them seems to need little.
+    pub fn are_held(&self) -> bool {
+        self.valid as f64 >= HELD * self.total() as f64
     }
 
     /// Whether no request was counted.

@@ -33,7 +33,8 @@ pub(super) fn set_memory_per_connection(
         }
         for row in &mut groups[index].services {
             let rounds = groups_rounds(&alike, &row.id);
-            let slopes: Vec<f64> = rounds.iter().filter_map(|points| slope(points)).collect();
+            let wide = rounds.iter().filter(|points| width(points) >= FEWEST as f64);
+            let slopes: Vec<f64> = wide.filter_map(|points| slope(points)).collect();
             row.memory_bytes_per_connection = interval::mean_interval(&slopes, options.confidence);
         }
     }
@@ -56,16 +57,23 @@ fn is_alike(one: &GroupSample<'_>, other: &GroupSample<'_>) -> bool {
         && rest(&one.first.load) == rest(&other.first.load)
 }
 
-/// For each round, the memory of a service at each number of connections.
+/// For each round, the memory of a service at each number of connections that it held.
 fn groups_rounds(alike: &[(u64, &GroupSample<'_>)], service: &ServiceId) -> Vec<Vec<(f64, f64)>> {
     let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for (count, group) in alike {
         let samples = group.services.iter().filter(|sample| sample.id == service);
-        for (round, measured) in samples.flat_map(|sample| &sample.measured) {
+        let measured = samples.flat_map(|sample| &sample.measured);
+        for (round, measured) in measured.filter(|(_, measured)| measured.recording.outcomes.are_held()) {
             if let Some(bytes) = Metric::MemoryBytesMean.of(measured) {
                 rounds.entry(*round).or_default().push((*count as f64, bytes));
             }
         }
     }
     rounds.into_values().collect()
+}
+
+/// The difference of the largest and the smallest number of connections.
+fn width(points: &[(f64, f64)]) -> f64 {
+    let counts = || points.iter().map(|(count, _)| *count);
+    counts().fold(0.0, f64::max) - counts().fold(f64::INFINITY, f64::min)
 }
