@@ -509,6 +509,37 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     assert!((time.accounted_s() / time.slots_s - 1.0).abs() < 0.01, "{time:?}");
 }
 
+#[test]
+fn connections_that_pause_do_not_send_in_step() {
+    for in_flight in [1, 2] {
+        let load = Load::Closed {
+            connections: 10,
+            in_flight,
+            think_ns: 100 * MS,
+            growth: None,
+            members: None,
+        };
+        let job = job(load, 1_000 * MS, 500 * MS);
+        let mut sent: Vec<i64> = Vec::new();
+        let mut answers = |at: i64, _: u64| {
+            sent.push(at);
+            Reply::At(at + 1, OK)
+        };
+        let server = Server {
+            answers: &mut answers,
+            accepts: &mut always,
+        };
+        let recording = simulate(&job, server);
+        sent.sort_unstable();
+        let gap = 100 * MS as i64 / (10 * i64::from(in_flight));
+        let nearest = sent.windows(2).map(|pair| pair[1] - pair[0]).min();
+        assert!(nearest.is_some_and(|ns| ns > gap / 2), "{nearest:?} of {gap}");
+        let planned = 100.0 * f64::from(in_flight);
+        let goodput = recording.goodput_per_s;
+        assert!((goodput / planned - 1.0).abs() < 0.05, "{goodput}");
+    }
+}
+
 /// One connection and a server that takes 200 ms, with one request due every 190 or 100 ms, and a timeout of 500 ms.
 #[test]
 fn the_timeout_counts_from_when_a_request_was_due() {

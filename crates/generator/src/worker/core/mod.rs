@@ -220,6 +220,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.expire(begin);
         if self.phase.is_none() {
             self.schedule_connections(begin);
+            self.spread_first_requests(begin);
             self.hold_from(begin);
         }
         self.phase = Some(phase);
@@ -253,6 +254,30 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.connections[number as usize].state = State::Resting;
                 let timer = self.ledger.slots.len() as u32 + number;
                 self.timers.set(timer, begin + after);
+            }
+        }
+    }
+
+    /// Slots that pause between requests begin with a part of their pause.
+    fn spread_first_requests(&mut self, begin: u64) {
+        let Policy::Closed(closed) = &self.policy else {
+            return;
+        };
+        let in_flight = self.settings.depth;
+        for number in 0..self.settings.partition.connections() {
+            if self.connections[number as usize].state != State::Open {
+                continue;
+            }
+            for slot in 0..in_flight {
+                let pause = closed.first_pause(self.settings.partition, (number, slot), in_flight);
+                if pause == 0 {
+                    continue;
+                }
+                if let Some(place) = self.ledger.slots.take(number) {
+                    self.ledger.slots.lay_down(place);
+                    self.ledger.recorder.pauses.rise(begin);
+                    self.timers.set(place, begin + pause);
+                }
             }
         }
     }
