@@ -26,6 +26,7 @@ on_both_transports!(
     a_connection_that_is_reset_is_a_reset,
     a_server_that_closes_after_each_reply_costs_reconnects,
     a_body_until_the_end_of_the_connection_is_complete,
+    a_server_that_waits_for_delayed_acknowledgements_is_noted,
     a_server_that_dies_refuses,
     a_server_that_closes_at_once_resets,
     an_unreachable_server_is_an_error,
@@ -186,6 +187,28 @@ fn a_body_until_the_end_of_the_connection_is_complete(transport: TransportChoice
     let recording = run(&job(server.address, transport));
     assert!(recording.requests.valid > 4, "{recording:#?}");
     assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
+}
+
+fn a_server_that_waits_for_delayed_acknowledgements_is_noted(transport: TransportChoice) {
+    let noted = |nodelay: bool| {
+        let server = Server::new(move |stream, _| {
+            stream.set_nodelay(nodelay).expect("a TCP socket");
+            let mut writer = stream.try_clone().expect("a second handle");
+            let mut reader = BufReader::new(stream);
+            while read_request(&mut reader).is_some() {
+                let (head, body) = HELLO.split_at(HELLO.len() - 5);
+                let written = writer.write_all(head.as_bytes());
+                if written.and_then(|()| writer.write_all(body.as_bytes())).is_err() {
+                    return;
+                }
+            }
+        });
+        let recording = run(&job(server.address, transport));
+        assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
+        kinds(&recording).contains(&WarningKind::DelayedAck)
+    };
+    assert!(noted(false));
+    assert!(!noted(true));
 }
 
 fn a_server_that_dies_refuses(transport: TransportChoice) {

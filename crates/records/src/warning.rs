@@ -274,6 +274,8 @@ kinds! {
     Interrupted,
     /// Other information.
     Note,
+    /// Replies wait for delayed acknowledgements of TCP.
+    DelayedAck,
     /// A kind that only a newer version knows.
     #[serde(other)]
     Unknown,
@@ -433,6 +435,7 @@ impl WarningKind {
             Self::BudgetSpent => notes("The time budget ended the run.").of_machine().of_ending(),
             Self::Interrupted => notes("The run was ended early.").of_machine(),
             Self::Note => notes("Worth knowing."),
+            Self::DelayedAck => notes("Replies wait for delayed acknowledgements of TCP."),
             Self::Unknown => warns(Figures::ALL, "A newer version of prony reports this."),
         }
     }

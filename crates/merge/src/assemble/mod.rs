@@ -399,6 +399,7 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
         throughput_per_s: per_second(tally.window.completed, duration_s),
         valid_time_ns: times.response.valid.summary(),
         service_time_ns: times.service.as_ref().unwrap_or(&times.response.valid).summary(),
+        first_byte_ns: times.first_byte.summary().filter(|_| tally.messages.is_none()),
         schedule_lag_ns: times.lag.as_ref().and_then(Histogram::summary),
         own_lag_ns_p99: tally.open.as_ref().and_then(|open| open.own_lag.quantile(0.99)),
         clock_step_ns: part.clock_step_ns,

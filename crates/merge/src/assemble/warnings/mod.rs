@@ -1,6 +1,7 @@
 //! Warnings about a recording, derived from its numbers alone.
 
 use prony_records::{Latency, Occupancy, Warning, WarningKind, count, is_supported, plural};
+use std::ops::RangeInclusive;
 
 /// The numbers that warnings are derived from.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub(super) struct WarningInputs {
     /// Response times of valid replies.
     pub(super) valid_time_ns: Option<Latency>,
     pub(super) service_time_ns: Option<Latency>,
+    /// `None` if replies are streams, whose messages come one by one.
+    pub(super) first_byte_ns: Option<Latency>,
     pub(super) schedule_lag_ns: Option<Latency>,
     /// The part of the schedule lag that the generator itself caused, p99.
     pub(super) own_lag_ns_p99: Option<u64>,
@@ -62,6 +65,8 @@ const BUSY: f64 = 0.90;
 const LATE: u64 = 100_000;
 /// Above this share of the requests, retries are more than an occasional race.
 const MANY_RETRIED: f64 = 0.001;
+/// How long a delayed acknowledgement makes a reply wait, ns: 40 ms, and a timer of the kernel that fires late.
+const DELAYED_ACK: RangeInclusive<u64> = 37_000_000..=48_000_000;
 /// Number of requests from which ten are beyond the p99, so that it is worth printing.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
@@ -83,6 +88,7 @@ impl WarningInputs {
             self.errors(),
             self.shortage(),
             self.closing(),
+            self.stalls(),
             self.resending(),
             self.retrying(),
             self.violations(),
@@ -226,6 +232,22 @@ impl WarningInputs {
             Warning::new(WarningKind::GeneratorSaturated, text)
                 .advise("Ports: use --source or keep-alive. Files: raise `ulimit -n`."),
         )
+    }
+
+    /// A reply in several writes stalls with Nagle's algorithm: the server holds back the last one until the client acknowledges the one
+    /// before, and that waits for 40 ms on Linux (`TCP_DELACK_MIN`).
+    fn stalls(&self) -> Option<Warning> {
+        let (whole, first) = (self.service_time_ns?, self.first_byte_ns?);
+        let rest = |of: fn(&Latency) -> u64| of(&whole).saturating_sub(of(&first));
+        let rests = [
+            rest(|times| times.p50),
+            rest(|times| times.p90),
+            rest(|times| times.p99),
+        ];
+        rests.iter().any(|ns| DELAYED_ACK.contains(ns)).then(|| {
+            let text = "Many replies stall for 40 ms after their first bytes: the server waits for delayed acknowledgements.";
+            Warning::new(WarningKind::DelayedAck, text).advise("Set TCP_NODELAY in the server.")
+        })
     }
 
     fn resending(&self) -> Option<Warning> {

@@ -54,6 +54,26 @@ fn good_numbers_are_not_doubted() {
 }
 
 #[test]
+fn a_reply_that_waits_for_a_delayed_acknowledgement_is_noted() {
+    let with = |first: Latency, whole: Latency| {
+        let inputs = WarningInputs {
+            first_byte_ns: Some(first),
+            service_time_ns: Some(whole),
+            ..closed()
+        };
+        kinds(&inputs) == [WarningKind::DelayedAck]
+    };
+    let first = latency(600_000, 800_000);
+    assert!(with(first, latency(43_000_000, 44_000_000)));
+    assert!(with(first, latency(900_000, 43_500_000)), "one in a hundred");
+    assert!(!with(first, latency(900_000, 25_000_000)));
+    assert!(!with(first, latency(90_000_000, 95_000_000)), "a large reply");
+    let busy = latency(39_000_000, 42_000_000);
+    assert!(!with(busy, latency(41_000_000, 44_000_000)), "it is slow itself");
+    assert_eq!(kinds(&closed()), [], "nothing is known of the first bytes");
+}
+
+#[test]
 fn a_thread_that_is_busy_or_kept_from_its_cpu_is_the_limit() {
     let busy = WarningInputs {
         busiest_thread: 0.95,
