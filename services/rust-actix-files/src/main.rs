@@ -15,6 +15,8 @@ async fn main() -> std::io::Result<()> {
     let folder = setting("FILES_DIR", ".");
     HttpServer::new(move || App::new().service(Files::new("/files", &folder)))
         .workers(workers)
+        // The last part of a file leaves at once.
+        .tcp_nodelay(true)
         // Requests in flight get two seconds to end, not thirty.
         .shutdown_timeout(2)
         .bind((setting("HOST", "127.0.0.1"), port))?

@@ -36,6 +36,8 @@ async fn main() -> std::io::Result<()> {
             .service(echo::echo)
     })
     .workers(workers)
+    // The last part of a compressed reply leaves at once.
+    .tcp_nodelay(true)
     // Requests in flight get two seconds to end, not thirty.
     .shutdown_timeout(2)
     .bind((setting("HOST", "127.0.0.1"), port))?;
