@@ -29,7 +29,7 @@ const STUDIES: &[Study] = &[
     ),
     in_parallel("001-person", &["scala-grpc", "go-nethttp"]),
     in_parallel("001-person-4", &["scala-http4s", "go-grpc"]),
-    in_parallel("001-person-published", &["scala-grpc", "go-nethttp"]),
+    in_parallel("001-person-published", &["scala-grpc", "scala-http4s"]),
     in_parallel(
         "002-relay",
         &[
@@ -67,6 +67,7 @@ const STUDIES: &[Study] = &[
     in_parallel("mcp-session-memory", &["go-mcp/session"]),
     in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     in_parallel("secure", &["go-nethttp", "node-http"]),
+    in_parallel("secure-handshakes", &["go-nethttp", "node-http"]),
     in_parallel("gateway", &["go-gateway", "nginx-gateway"]),
     in_parallel("gateway-memory", &["go-gateway"]),
     alone(

@@ -9,6 +9,7 @@ mod outline;
 pub use outline::{GroupOutline, PlanOutline};
 
 use crate::Service;
+use crate::service::WITHOUT_COMPILER;
 use crate::{
     Address, Channel, Design, Limits, Machine, Network, RankBy, StartKind, StartPlan, Starts, WarmUpChoice,
 };
@@ -120,6 +121,11 @@ impl Entry {
             expected_warm_up_ns: service.expected_warm_up().as_nanos() as u64,
         }
     }
+
+    /// Whether its runtime compiles, as far as its warm-up shows: others are warm sooner.
+    fn is_compiled_at_run_time(&self) -> bool {
+        Duration::from_nanos(self.expected_warm_up_ns) > WITHOUT_COMPILER
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -175,6 +181,8 @@ pub struct PlanOverrides {
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
 /// Approximate overhead of a window: its generator starts, connects, loads for a tenth of a second, and ends.
 const AROUND_A_WINDOW_NS: u64 = 150_000_000;
+/// Length of a rehearsal of a shorter window, with the time around it.
+const SHORTEST_REHEARSAL_NS: u64 = 1_400_000_000;
 /// How long later starts warm up, relative to the first start.
 const LATER_START: f64 = 0.55;
 /// How long a start warms up under each further load, relative to its first load.
@@ -370,7 +378,16 @@ impl Plan {
                 repeats,
                 held,
             } => (block_ns + AROUND_A_WINDOW_NS) * if held { 4 } else { 4 * u64::from(repeats) },
-            Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
+            Design::Interleaved { window_ns, cycles } => {
+                let rehearsal = (window_ns + AROUND_A_WINDOW_NS).max(SHORTEST_REHEARSAL_NS);
+                // A compiler has to be idle as often as there are windows, before them or before each.
+                let rehearsed = if entry.is_compiled_at_run_time() {
+                    rehearsal
+                } else {
+                    0
+                };
+                (window_ns + AROUND_A_WINDOW_NS + rehearsed) * u64::from(cycles)
+            }
         };
         Duration::from_nanos(warm_up as u64 + searching + measured) + AROUND_A_TRIAL / trials
     }

@@ -12,6 +12,7 @@ pub use self::revision::Revision;
 pub use self::source::{PathPatterns, Source, SourceFiles};
 pub(crate) use self::toml::ServiceToml;
 pub use self::toml::WorkerKind;
+pub(crate) use self::warm_up::WITHOUT_COMPILER;
 
 use self::origin::ServiceOriginToml;
 use self::toml::{Keys, VariantToml};

@@ -15,13 +15,13 @@ const TYPICAL_S: [(&str, u64); 8] = [
     ("Scala", 65),
     ("TypeScript", 13),
 ];
-/// Of all other languages.
-const OTHERS_S: u64 = 9;
+/// Of all other languages, which do not compile at run time.
+pub(crate) const WITHOUT_COMPILER: Duration = Duration::from_secs(9);
 
 impl Service {
     /// The expected length of a warm-up of its first start that ends when the service is warm.
     pub fn expected_warm_up(&self) -> Duration {
         let known = TYPICAL_S.iter().find(|(language, _)| *language == self.language);
-        Duration::from_secs(known.map_or(OTHERS_S, |(_, seconds)| *seconds))
+        known.map_or(WITHOUT_COMPILER, |(_, seconds)| Duration::from_secs(*seconds))
     }
 }
