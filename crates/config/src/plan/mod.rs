@@ -379,14 +379,12 @@ impl Plan {
                 held,
             } => (block_ns + AROUND_A_WINDOW_NS) * if held { 4 } else { 4 * u64::from(repeats) },
             Design::Interleaved { window_ns, cycles } => {
-                let rehearsal = (window_ns + AROUND_A_WINDOW_NS).max(SHORTEST_REHEARSAL_NS);
+                let window = window_ns + AROUND_A_WINDOW_NS;
+                let is_rehearsed =
+                    matches!(group.warm_up, WarmUpChoice::Steady { .. }) && entry.is_compiled_at_run_time();
                 // A compiler has to be idle as often as there are windows, before them or before each.
-                let rehearsed = if entry.is_compiled_at_run_time() {
-                    rehearsal
-                } else {
-                    0
-                };
-                (window_ns + AROUND_A_WINDOW_NS + rehearsed) * u64::from(cycles)
+                let rehearsal = window.max(SHORTEST_REHEARSAL_NS) * u64::from(is_rehearsed);
+                (window + rehearsal) * u64::from(cycles)
             }
         };
         Duration::from_nanos(warm_up as u64 + searching + measured) + AROUND_A_TRIAL / trials

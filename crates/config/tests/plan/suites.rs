@@ -70,6 +70,35 @@ fn a_study_in_quick_has_time_for_its_rounds_within_150_minutes() {
     }
 }
 
+/// Windows are rehearsed until the compiler is idle, unless the length of the warm-up is fixed.
+#[test]
+fn the_plan_of_an_interleaved_suite_counts_rehearsals() {
+    let catalogue = catalogue();
+    let suite =
+        Suite::read(&root().join("suites/004-hello.toml"), None).unwrap_or_else(|error| panic!("{error}"));
+    let rehearsals_s = |warm_up: Option<Duration>| {
+        let overrides = PlanOverrides {
+            services: vec!["java-netty".to_owned(), "go-nethttp".to_owned()],
+            warm_up,
+            ..PlanOverrides::default()
+        };
+        let plan = Plan::of(&catalogue, &suite, &overrides).unwrap_or_else(|error| panic!("{error}"));
+        let expected_s = |name: &str| {
+            let entry = plan.entries.iter().find(|entry| entry.service == name);
+            let entry = entry.expect("a service of the suite");
+            let until_warm = if warm_up.is_none() {
+                entry.expected_warm_up_ns
+            } else {
+                0
+            };
+            plan.expected_trial(entry, 0).as_secs_f64() - until_warm as f64 / 1e9
+        };
+        expected_s("java-netty") - expected_s("go-nethttp")
+    };
+    assert!((rehearsals_s(None) - 3.0 * 1.4).abs() < 1e-6);
+    assert!(rehearsals_s(Some(Duration::from_secs(2))).abs() < 1e-6);
+}
+
 /// The command line can shorten an interleaved suite, and select a service that has nothing to take turns with.
 #[test]
 fn an_interleaved_suite_follows_the_command_line() {
