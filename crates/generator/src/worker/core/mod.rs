@@ -260,24 +260,21 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Slots that pause between requests begin with a part of their pause.
     fn spread_first_requests(&mut self, begin: u64) {
-        let Policy::Closed(closed) = &self.policy else {
+        if !self.policy.thinks() {
             return;
-        };
-        let in_flight = self.settings.depth;
-        for number in 0..self.settings.partition.connections() {
-            if self.connections[number as usize].state != State::Open {
-                continue;
-            }
-            for slot in 0..in_flight {
-                let pause = closed.first_pause(self.settings.partition, (number, slot), in_flight);
-                if pause == 0 {
-                    continue;
-                }
-                if let Some(place) = self.ledger.slots.take(number) {
-                    self.ledger.slots.lay_down(place);
-                    self.ledger.recorder.pauses.rise(begin);
-                    self.timers.set(place, begin + pause);
-                }
+        }
+        let (partition, in_flight) = (self.settings.partition, self.settings.depth);
+        for slot in 0..partition.connections() * in_flight {
+            let number = slot / in_flight;
+            let Policy::Closed(closed) = &self.policy else {
+                return;
+            };
+            let pause = closed.first_pause(partition, slot, in_flight);
+            if pause > 0
+                && self.connections[number as usize].state == State::Open
+                && let Some(place) = self.ledger.slots.take(number)
+            {
+                self.pause(place, (begin, begin + pause));
             }
         }
     }

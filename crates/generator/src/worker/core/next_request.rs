@@ -38,18 +38,24 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             if until > now {
                 let slot = self.ledger.slots.get(place);
                 slot.continues_sequence = follow.is_some();
-                self.ledger.slots.lay_down(place);
-                if self.connections[number as usize].state == State::Open {
-                    self.ledger.recorder.pauses.rise(now);
-                }
                 self.paused_sequences += u32::from(follow.is_some());
-                self.timers.set(place, until);
+                self.pause(place, (now, until));
             } else if let Some(due) = follow {
                 self.go_on(place, due, now);
             } else {
                 self.ledger.slots.release(place);
             }
         }
+    }
+
+    /// Begins the pause of a slot that was taken.
+    pub(super) fn pause(&mut self, place: u32, (now, until): (u64, u64)) {
+        let number = self.ledger.slots.connection_of(place);
+        self.ledger.slots.lay_down(place);
+        if self.connections[number as usize].state == State::Open {
+            self.ledger.recorder.pauses.rise(now);
+        }
+        self.timers.set(place, until);
     }
 
     /// Sends the next step of a sequence from its slot, or via another connection if its own has ended.

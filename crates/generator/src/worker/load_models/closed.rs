@@ -29,15 +29,11 @@ impl ClosedLoad {
         }
     }
 
-    /// How long a slot of a connection that is open from the start waits for its first request, ns; `in_flight`: the slots of a
-    /// connection. Users who pause do not act in step: the first requests are spread over the pause, and so are all later ones.
-    pub(in crate::worker) fn first_pause(
-        &self,
-        partition: Partition,
-        (own, slot): (u32, u32),
-        in_flight: u32,
-    ) -> u64 {
-        let number = u64::from(partition.connection(own)) * u64::from(in_flight) + u64::from(slot);
+    /// How long a slot of this thread waits for its first request if its connection is open from the start, ns; `in_flight`: the slots
+    /// of a connection. Users who pause do not act in step: the first requests are spread over the pause, and so are all later ones.
+    pub(in crate::worker) fn first_pause(&self, partition: Partition, own: u32, in_flight: u32) -> u64 {
+        let connection = partition.connection(own / in_flight);
+        let number = u64::from(connection) * u64::from(in_flight) + u64::from(own % in_flight);
         let all = u64::from(self.connections) * u64::from(in_flight);
         (u128::from(self.think) * u128::from(number) / u128::from(all.max(1))) as u64
     }
