@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The smallest difference of the numbers of connections that shows what one of them takes.
-const FEWEST: u64 = 200;
+const FEWEST: f64 = 200.0;
 
 /// Sets the memory per connection in the group with the most connections, if the same load was tried with much fewer as well.
 pub(super) fn set_memory_per_connection(
@@ -26,14 +26,12 @@ pub(super) fn set_memory_per_connection(
             .filter_map(|other| Some((connections(other)?, other)))
             .collect();
         let counts = || alike.iter().map(|(count, _)| *count);
-        let is_largest = counts().all(|count| count <= most);
-        let reach = counts().min().map_or(0, |fewest| most - fewest.min(most));
-        if !is_largest || reach < FEWEST {
+        if counts().any(|count| count > most) {
             continue;
         }
         for row in &mut groups[index].services {
             let rounds = groups_rounds(&alike, &row.id);
-            let wide = rounds.iter().filter(|points| width(points) >= FEWEST as f64);
+            let wide = rounds.iter().filter(|points| width(points) >= FEWEST);
             let slopes: Vec<f64> = wide.filter_map(|points| slope(points)).collect();
             row.memory_bytes_per_connection = interval::mean_interval(&slopes, options.confidence);
         }

@@ -17,10 +17,7 @@ impl<'a> ServiceSlot<'a> {
         if run.context.cancel.is_now() {
             return Err(Failure::interrupted(TrialStage::Check));
         }
-        let first = self
-            .first_open_trial()
-            .and_then(|one| one.parts.as_ref().ok().copied());
-        let trial = first.expect("invariant: a trial has begun");
+        let trial = self.open_parts().expect("invariant: a trial has begun");
         let trials = self.one_trial_per_channel();
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let targets = ready.subject.targets.clone();

@@ -186,10 +186,7 @@ impl<'a> ServiceSlot<'a> {
     pub(super) fn start(&mut self, run: &Run<'_>) -> Result<(), Failure> {
         let context = &run.context;
         reconnect(context)?;
-        let trial = self
-            .first_open_trial()
-            .and_then(|one| one.parts.as_ref().ok().copied());
-        let trial = trial.expect("invariant: a trial has begun");
+        let trial = self.open_parts().expect("invariant: a trial has begun");
         let mut tries = 0;
         loop {
             tries += 1;
@@ -220,10 +217,7 @@ impl<'a> ServiceSlot<'a> {
     /// Resets backing services to the seeded data before each load. A backing service that was restarted for this has closed the
     /// connections of the service, which must answer again.
     pub(super) fn prepare_data(&mut self, context: &RunContext<'_>) -> Result<(), Failure> {
-        let first = self
-            .first_open_trial()
-            .and_then(|one| one.parts.as_ref().ok().copied());
-        let trial = first.expect("invariant: a trial has begun");
+        let trial = self.open_parts().expect("invariant: a trial has begun");
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let subject = &mut ready.subject;
         self.answers.clear();
