@@ -1,7 +1,7 @@
 //! The verdict of `--strict`: whether every service was measured, with valid replies only.
 
 use prony_config::Catalogue;
-use prony_records::{Fault, Outcome, Recording, TrialRecord, TrialStage, that_count};
+use prony_records::{Fault, Recording, TrialRecord, TrialStage, that_count};
 use std::collections::BTreeMap;
 
 pub struct Verdict {
@@ -87,39 +87,12 @@ fn errors(recording: &Recording) -> Option<String> {
     if outcomes.errors() == 0 {
         return None;
     }
-    let kinds = Outcome::ALL
-        .into_iter()
-        .filter(|&outcome| outcome != Outcome::Valid);
-    let kinds = kinds.filter(|&outcome| outcomes.of(outcome) > 0);
-    let kinds: Vec<String> = kinds
-        .map(|outcome| format!("{} {}", outcomes.of(outcome), words(outcome)))
-        .collect();
-    let first = recording.unexpected_replies.first().map(|wrong| {
-        format!(
-            "; {}: {}: expected {}, got {}",
-            wrong.operation, wrong.what, wrong.expected, wrong.got
-        )
-    });
     Some(format!(
-        "{} of {} requests under load failed: {}{}",
+        "{} of {} requests under load failed: {}",
         outcomes.errors(),
         outcomes.total(),
-        kinds.join(", "),
-        first.unwrap_or_default()
+        recording.errors_in_words()
     ))
-}
-
-/// The plural noun for an outcome.
-const fn words(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Valid => "valid",
-        Outcome::Unexpected => "unexpected replies",
-        Outcome::Status => "unexpected statuses",
-        Outcome::Timeout => "timeouts",
-        Outcome::ConnectError => "connect errors",
-        Outcome::Reset => "resets",
-        Outcome::Dropped => "dropped",
-    }
 }
 
 fn is_optional(catalogue: &Catalogue, trial: &TrialRecord) -> bool {

@@ -86,7 +86,7 @@ pub struct SuiteGroup {
     pub over: Option<Channel>,
     /// Requests of a connection, which is then closed and replaced; `None`: it stays open.
     pub requests_per_connection: Option<u32>,
-    /// Whether connections resume TLS sessions; `None`: where the service allows it.
+    /// Whether connections resume TLS sessions; `None`: where the service allows it, and in clear.
     pub resumption: Option<bool>,
     /// The load; default: the workload's own.
     pub load: Option<Load>,
@@ -393,6 +393,7 @@ fn by_channel(group: SuiteGroup) -> Vec<SuiteGroup> {
         let mut group = SuiteGroup {
             channels: vec![channel],
             over: Some(channel),
+            resumption: group.resumption.filter(|_| channel.is_tls()),
             ..group.clone()
         };
         group.factors.extend(several.then_some(Factor::Channel(channel)));

@@ -241,6 +241,8 @@ resumption = false
     assert_eq!(load["over"], "https1");
     assert_eq!(load["requests_per_connection"], 1);
     assert_eq!(load["resumption"], false);
+    let clear = plan.groups[0].load_record();
+    assert_eq!(clear.get("resumption"), None, "no sessions to resume in clear");
     let starts = plan.starts(0);
     assert_eq!(starts.len(), 1, "one process serves all: {starts:?}");
 }

@@ -10,6 +10,7 @@ mod outcome;
 mod quantile;
 mod response;
 mod timings;
+mod unexpected;
 mod workers;
 
 use crate::Warning;
@@ -25,6 +26,7 @@ pub use outcome::{Answers, Outcome, Outcomes};
 pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
 pub use timings::{Timing, Timings};
+pub use unexpected::UnexpectedReply;
 pub use workers::{CommonStart, IntervalPart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON format. Readers accept the earlier versions too: see [`upgrade`](crate::upgrade).
@@ -468,19 +470,6 @@ impl Interval {
     pub fn throughput_per_s(&self) -> f64 {
         self.completed as f64 / self.length_s.max(1e-9)
     }
-}
-
-/// A reply that differs from the expected one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnexpectedReply {
-    /// Name of the operation.
-    pub operation: String,
-    /// The part of the reply that was checked.
-    pub what: String,
-    /// The expected value.
-    pub expected: String,
-    /// The received value.
-    pub got: String,
 }
 
 impl Recording {

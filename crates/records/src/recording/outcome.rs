@@ -37,6 +37,19 @@ impl Outcome {
         Self::Reset,
         Self::Dropped,
     ];
+
+    /// The noun for one request with this outcome, and for several.
+    pub(crate) const fn nouns(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Valid => ("valid reply", "valid replies"),
+            Self::Unexpected => ("unexpected reply", "unexpected replies"),
+            Self::Status => ("unexpected status", "unexpected statuses"),
+            Self::Timeout => ("timeout", "timeouts"),
+            Self::ConnectError => ("connect error", "connect errors"),
+            Self::Reset => ("reset", "resets"),
+            Self::Dropped => ("dropped request", "dropped requests"),
+        }
+    }
 }
 
 /// The smallest share of valid requests with which connections and streams count as held.

@@ -1,5 +1,7 @@
 //! Decides whether a load has a result, and how far it can be trusted. Everything that shows or judges a load uses this.
 
+mod errors;
+
 use crate::{
     Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, TrialStage, Warning,
     WarningKind,

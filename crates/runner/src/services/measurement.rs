@@ -9,8 +9,8 @@ use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
-    BackingUsage, Bottleneck, InterleavedWindow, InterleavedWindows, Measurement, Outcome, PairedBlock,
-    PairedBlocks, Recording, Resources, TrialStage, Warning, WarningKind,
+    BackingUsage, Bottleneck, InterleavedWindow, InterleavedWindows, Measurement, PairedBlock, PairedBlocks,
+    Recording, Resources, TrialStage, Warning, WarningKind,
 };
 
 /// One measured window of a trial.
@@ -210,49 +210,20 @@ fn window_record(window: &MeasuredWindow) -> InterleavedWindow {
 
 /// Fails if the recording has no result, or if it has errors and the suite allows none.
 pub(super) fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
-    let details = || format!("{}{}", counts(recording), first_unexpected(recording));
     if let Some(excluded) = recording.exclusion() {
-        let text = format!("{} ({})", excluded.reason, details());
+        let text = match recording.errors_in_words() {
+            errors if errors.is_empty() => excluded.reason,
+            errors => format!("{} ({errors})", excluded.reason),
+        };
         return Err(Failure {
             fault: excluded.fault,
             ..Failure::new(excluded.stage, text)
         });
     }
     if plan.no_errors && recording.outcomes.errors() > 0 {
-        let text = format!("there were errors, and the suite allows none ({})", details());
+        let errors = recording.errors_in_words();
+        let text = format!("there were errors, and the suite allows none ({errors})");
         return Err(Failure::new(TrialStage::Measure, text));
     }
     Ok(())
-}
-
-fn counts(recording: &Recording) -> String {
-    let all = Outcome::ALL
-        .iter()
-        .map(|&outcome| (outcome, recording.outcomes.of(outcome)));
-    let named = all.filter(|(_, count)| *count > 0);
-    let words: Vec<String> = named
-        .map(|(outcome, count)| format!("{count} {}", word(outcome)))
-        .collect();
-    if words.is_empty() {
-        return "no reply was received".to_owned();
-    }
-    words.join(", ")
-}
-
-fn first_unexpected(recording: &Recording) -> String {
-    recording
-        .unexpected_replies
-        .first()
-        .map_or(String::new(), |reply| {
-            format!(
-                "; {}: {}: expected {}, got {}",
-                reply.operation, reply.what, reply.expected, reply.got
-            )
-        })
-}
-
-/// The JSON name of an outcome, with spaces.
-fn word(outcome: Outcome) -> String {
-    let json = serde_json::to_value(outcome).unwrap_or_default();
-    json.as_str().unwrap_or_default().replace('_', " ")
 }

@@ -37,7 +37,7 @@ fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
     for wrong in sample {
         let same = |kind: &&mut Kind<'_>| {
             let first = kind.first;
-            first.operation == wrong.operation && first.what == wrong.what && status(first) == status(wrong)
+            first.operation == wrong.operation && first.what == wrong.what && first.status() == wrong.status()
         };
         match kinds.iter_mut().find(same) {
             Some(kind) => kind.count += 1,
@@ -50,19 +50,13 @@ fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
     kinds
 }
 
-/// The received status, if the status was wrong.
-fn status(wrong: &UnexpectedReply) -> Option<&str> {
-    let of_status = matches!(wrong.what.as_str(), "status" | "grpc-status");
-    wrong.got.split([' ', ',']).next().filter(|_| of_status)
-}
-
 /// How often an error occurred. A sample gives the exact number only if nothing else went wrong.
 fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
     let operation = &kind.first.operation;
-    let is_status = status(kind.first).is_some();
+    let is_status = kind.first.status().is_some();
     let mut alike = kinds
         .iter()
-        .filter(|other| &other.first.operation == operation && status(other.first).is_some() == is_status);
+        .filter(|other| &other.first.operation == operation && other.first.status().is_some() == is_status);
     let is_alone = alike.nth(1).is_none();
     let outcomes = recording
         .operations
@@ -76,7 +70,9 @@ fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
             outcomes.unexpected
         }
     });
-    let by_code = status(kind.first)
+    let by_code = kind
+        .first
+        .status()
         .filter(|_| recording.operations.len() == 1)
         .and_then(|code| {
             let key = if kind.first.what == "status" {
@@ -100,28 +96,13 @@ fn describe(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> Strin
         Some((low, high)) if wrong.what == "status" => format!("{low}–{high}"),
         _ => wrong.expected.clone(),
     };
-    let got = one_line(&wrong.got);
-    let got = if status(wrong).is_some() {
-        shortened(&got)
-    } else {
-        got
-    };
+    let got = one_line(&wrong.got_in_brief());
     format!(
         "{}, {times}: expected {} {}, got {got}",
         one_line(&wrong.operation),
         one_line(&wrong.what),
         one_line(&expected)
     )
-}
-
-/// The start of a reply with a wrong status: its body is a page of the server, of which two lines are enough.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 160;
-    if text.chars().count() <= LONGEST {
-        return text.to_owned();
-    }
-    let start: String = text.chars().take(LONGEST - 1).collect();
-    format!("{}…", start.trim_end_matches(['…', '\\']))
 }
 
 /// Escapes control characters, which a terminal would interpret.
