@@ -456,7 +456,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
     let silent = reason(Outcomes::default(), false).expect_err("excluded");
     assert_eq!(
         silent.reason,
-        "no request was answered within 2.0 s (no reply was received)"
+        "no request was answered within 2.0 s"
     );
     let some = Outcomes {
         valid: 100,
