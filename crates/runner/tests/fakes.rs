@@ -454,10 +454,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
         "none of 7 requests had a valid reply; 5 replies are unexpected (5 unexpected replies, 2 timeouts)"
     );
     let silent = reason(Outcomes::default(), false).expect_err("excluded");
-    assert_eq!(
-        silent.reason,
-        "no request was answered within 2.0 s"
-    );
+    assert_eq!(silent.reason, "no request was answered within 2.0 s");
     let some = Outcomes {
         valid: 100,
         reset: 1,
