@@ -67,20 +67,22 @@ impl Sampler {
         self.files_peak = self.files_peak.max(probe.files());
     }
 
-    /// Starts the window.
+    /// Starts the window. The counters come first: the load has begun, and the other values take several milliseconds to read.
     pub(in crate::supervisor) fn begin(&mut self, probe: &Probe) {
-        self.files_peak = probe.files();
-        let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
-        let own_cpu_ns = own_cpu_ns();
-        self.compiler.read(&probe.processes());
         let counters = probe.counters();
+        let began = Instant::now();
+        let own_cpu_ns = own_cpu_ns();
+        let machine = Machine::read(&self.cpus);
+        let energy = Energy::read();
+        self.compiler.read(&probe.processes());
+        self.files_peak = probe.files();
         self.window = Some(SamplingWindow {
-            compiler: self.compiler.time(),
-            machine: Machine::read(&self.cpus),
-            energy: Energy::read(),
-            began: Instant::now(),
+            began,
             counters,
-            peak,
+            compiler: self.compiler.time(),
+            machine,
+            energy,
+            peak: probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak),
             written: probe.written().into_iter().collect(),
             own_cpu_ns,
             cpu_speed_probe: CpuSpeedProbe::begin(&self.measured),
@@ -94,8 +96,8 @@ impl Sampler {
             return Usage::default();
         };
         let counters = probe.counters();
-        self.compiler.read(&probe.processes());
         let ended = Instant::now();
+        self.compiler.read(&probe.processes());
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
         let cpu_speed_probe_ns = window.cpu_speed_probe.end();
@@ -242,6 +244,24 @@ mod tests {
         assert_eq!(resources.memory_bytes_peak, None);
         assert_eq!(resources.memory_bytes_mean, None);
         assert_eq!(resources.threads_peak, None);
+    }
+
+    #[test]
+    fn a_window_begins_before_open_files_are_counted() {
+        let opened = |_| std::fs::File::open("/dev/null").expect("it is openable");
+        let _files: Vec<std::fs::File> = (0..800).map(opened).collect();
+        let probe = Probe::of_process(std::process::id() as i32);
+        let mut sampler = Sampler::of(Cpus::default(), Cpus::default(), &[]);
+        let used_ns = |counters: Counters| counters.cpu_ns.expect("/proc counts it");
+        let before_ns = used_ns(probe.counters());
+        sampler.begin(&probe);
+        let after_ns = used_ns(probe.counters());
+        let began_ns = used_ns(sampler.window.expect("it has begun").counters);
+        // The CPU time of this process is that of the sampler.
+        assert!(
+            began_ns - before_ns < after_ns - began_ns,
+            "{before_ns} {began_ns} {after_ns}"
+        );
     }
 
     #[test]
