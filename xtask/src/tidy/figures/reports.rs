@@ -101,13 +101,7 @@ impl<'a> Reports<'a> {
                 "results/{from} has no service called `{service}`"
             );
         }
-        Ok(text.map(|text| match unit.as_str() {
-            "" | "/s" | "%" => text,
-            unit => match text.split_once(" ± ") {
-                Some((value, half)) => format!("{value} {unit} ± {half}"),
-                None => format!("{text} {unit}"),
-            },
-        }))
+        Ok(text.map(|text| with_unit(&text, &unit)))
     }
 
     /// The first figure divided by the second one.
@@ -184,6 +178,19 @@ fn cells(line: &str) -> Vec<String> {
     inner.split(" | ").map(|cell| cell.trim().to_owned()).collect()
 }
 
+/// A cell and its unit, which follows the value; a word, such as `not known`, has none.
+fn with_unit(cell: &str, unit: &str) -> String {
+    let is_value = cell
+        .trim_start_matches("≥ ")
+        .starts_with(|first: char| first.is_ascii_digit());
+    if !is_value || matches!(unit, "" | "/s" | "%") {
+        return cell.to_owned();
+    }
+    let end = [" ± ", " ("].iter().filter_map(|after| cell.find(after)).min();
+    let (value, rest) = cell.split_at(end.unwrap_or(cell.len()));
+    format!("{value} {unit}{rest}")
+}
+
 /// Name and unit of a heading.
 fn named(head: &str) -> (&str, &str) {
     head.rsplit_once(", ").unwrap_or((head, ""))
@@ -197,4 +204,20 @@ fn number(figure: &str) -> Option<f64> {
     let figure = figure.trim_start_matches("≥ ");
     let first = figure.split(' ').next()?;
     first.replace(',', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_follows_its_value() {
+        let shown = |cell| with_unit(cell, "MiB");
+        assert_eq!(shown("199 (1 trial)"), "199 MiB (1 trial)");
+        assert_eq!(shown("2,144 ± 3 %"), "2,144 MiB ± 3 %");
+        assert_eq!(shown("≥ 154–279"), "≥ 154–279 MiB");
+        assert_eq!(shown("not known"), "not known");
+        assert_eq!(shown("–"), "–");
+        assert_eq!(with_unit("7.2 ± 3 %", "%"), "7.2 ± 3 %");
+    }
 }
