@@ -126,6 +126,36 @@ fn an_open_load_takes_turns_at_the_same_rate_for_all() {
     }
 }
 
+/// Replies take almost as long as a window. By Little's law all connections wait for one throughout, so the load before a window has to
+/// last until the first of them are replaced.
+#[test]
+fn a_window_begins_when_its_load_is_steady() {
+    let checkout = checkout(&["right", "waiting"], r#"{ kind = "closed", connections = 40 }"#);
+    let suite = TURNS
+        .replace("LOAD", r#"{ kind = "closed", connections = 40 }"#)
+        .replace(
+            r#"window = "150ms", cycles = 6"#,
+            r#"window = "250ms", cycles = 12"#,
+        )
+        .replace("rounds = 2", "rounds = 1")
+        .replace(r#"warm_up = "200ms""#, r#"warm_up = "1s""#);
+    checkout.write("suites/turns.toml", &suite);
+    let ended = checkout.prony(&["run", "turns", "--json", "--seed", "7"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let observed = |metric: &str| {
+        let figure = &row(&report, "toy-waiting")[metric];
+        let value = figure["observed"][0].as_f64();
+        value.unwrap_or_else(|| panic!("{metric} is not known: {figure}"))
+    };
+    let (rate, mean_ns) = (observed("throughput_per_s"), observed("response_time_ns_mean"));
+    let waiting = rate * mean_ns / 1e9;
+    assert!(
+        (36.0..=44.0).contains(&waiting),
+        "{waiting}: {rate}/s, {mean_ns} ns"
+    );
+}
+
 #[test]
 fn a_killed_run_in_turns_leaves_nothing_and_is_resumed() {
     let checkout = checkout(&["right", "heavy"], CLOSED);

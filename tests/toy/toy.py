@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import random
 import signal
 import socket
 import ssl
@@ -158,6 +159,8 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.read(length)
         if DELAY:
             time.sleep(DELAY)
+        if MODE == "waiting":
+            time.sleep(random.uniform(0.15, 0.35))
         if MODE == "heavy":
             # About ten times the work of a normal reply.
             sum(range(200_000))

@@ -226,6 +226,8 @@ pub struct WarmUpOutcome {
     pub classification: Classification,
     /// What the compiler threads of its runtime do; `None`: it has none.
     pub compiler: Option<CompilerKind>,
+    /// 99th percentile of the response time at its end; `None`: no reply arrived then.
+    pub slow_reply: Option<Duration>,
 }
 
 /// The outcome of a step.

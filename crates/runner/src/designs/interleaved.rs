@@ -6,7 +6,7 @@
 
 use crate::history::History;
 use crate::schedule::{
-    Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
+    Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WarmUpOutcome, WindowPosition,
 };
 use prony_config::{Plan, PlannedTrial, Starts, WarmUpChoice};
@@ -17,8 +17,11 @@ use rand::{SeedableRng as _, rngs::SmallRng};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// Load before each window, in which connections are opened and paused processes resume.
+/// Load before each window, at least: connections are opened and paused processes resume.
 const RAMP: Duration = Duration::from_millis(50);
+/// The same, times a slow reply. A load begins with as many new requests as it has connections: until they are answered, the service has
+/// work of which there are no replies.
+const RAMP_IN_REPLIES: u32 = 2;
 /// A window is rehearsed for this long, at least: a shorter one says little about a compiler.
 const REHEARSAL: Duration = Duration::from_secs(1);
 /// How often the windows of a start are rehearsed, at most.
@@ -133,6 +136,8 @@ struct BlockProgress<'a> {
     /// Services that are rehearsed after each pause, and how their warm-up ends: V8 that was idle for 8 s collects garbage, shrinks
     /// its heap and drops compiled code. A pause looks the same to it.
     forgetful: BTreeMap<Slot, WarmUpChoice>,
+    /// A slow reply of each load of a service, at the end of its last warm-up.
+    slow_replies: BTreeMap<(Slot, LoadId), Duration>,
     largest_bytes: u64,
     available_bytes: Option<u64>,
     /// Number of times that services have left to make room.
@@ -157,6 +162,7 @@ impl<'a> BlockProgress<'a> {
             rehearsals: 0,
             missing_rehearsals: 0,
             forgetful: BTreeMap::new(),
+            slow_replies: BTreeMap::new(),
             largest_bytes: 0,
             available_bytes: None,
             blocks: 0,
@@ -191,6 +197,7 @@ impl<'a> BlockProgress<'a> {
             self.largest_bytes = self.largest_bytes.max(memory_bytes.unwrap_or(0));
             self.available_bytes = available_bytes;
         }
+        self.note_reply_times(result);
         if result.is_done() {
             match result.step {
                 Step::Resume(slot) if self.phase == Phase::Cycling => self.rehearse_again(slot),
@@ -214,6 +221,17 @@ impl<'a> BlockProgress<'a> {
             } else {
                 self.failed.insert(slot);
             }
+        }
+    }
+
+    /// Notes how long replies take.
+    fn note_reply_times(&mut self, result: &StepResult) {
+        if let (Step::WarmUp(runs, WarmUp::Planned(_) | WarmUp::Rehearsal(_)), Outcome::Warm(warmed)) =
+            (&result.step, &result.outcome)
+        {
+            let times = runs.iter().zip(warmed);
+            let slow = times.filter_map(|(run, warmed)| Some(((run.slot, run.load), warmed.slow_reply?)));
+            self.slow_replies.extend(slow);
         }
     }
 
@@ -367,13 +385,20 @@ impl<'a> BlockProgress<'a> {
                 };
                 let run = self.run(slot, planned, Some(position));
                 self.queue.extend([
-                    Step::WarmUp(vec![run], WarmUp::Settle(RAMP)),
+                    Step::WarmUp(vec![run], WarmUp::Settle(self.ramp(&run))),
                     Step::Measure(vec![run]),
                 ]);
             }
             self.queue.push_back(Step::Pause(slot));
         }
         self.cycle += 1;
+    }
+
+    /// Load before a window: at most as long as the window.
+    fn ramp(&self, run: &LoadRun) -> Duration {
+        let slow = self.slow_replies.get(&(run.slot, run.load)).copied();
+        let ramp = slow.unwrap_or_default() * RAMP_IN_REPLIES;
+        ramp.min(run.length).max(RAMP)
     }
 
     /// The first service stays for all blocks. It is the control that makes them comparable.
@@ -496,6 +521,7 @@ mod tests {
                         Classification::Settled
                     },
                     compiler,
+                    slow_reply: None,
                 }])
             }
             other => good(other),
@@ -552,6 +578,32 @@ mod tests {
         assert_eq!(of(&taken, "start"), [0, 0, 1]);
         assert_eq!(of(&taken, "measure"), [1, 1, 1]);
         assert_eq!(of(&taken, "stop"), [1]);
+    }
+
+    #[test]
+    fn the_load_before_a_window_lasts_as_long_as_two_slow_replies() {
+        let plan = plan(&["a"], &[1], 1);
+        let design = design(&plan, 1);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let ramp_ms = |slow_ms: Option<u64>| {
+            let mut replies = |step: &Step| match (step, good(step)) {
+                (Step::WarmUp(_, WarmUp::Planned(_)), Outcome::Warm(mut warmed)) => {
+                    warmed[0].slow_reply = slow_ms.map(Duration::from_millis);
+                    Outcome::Warm(warmed)
+                }
+                (_, other) => other,
+            };
+            let ramp = steps(&design, &block, None, &mut replies).into_iter();
+            let mut ramp = ramp.filter_map(|step| match step {
+                Step::WarmUp(_, WarmUp::Settle(length)) => Some(length.as_millis()),
+                _ => None,
+            });
+            ramp.next().expect("a window")
+        };
+        assert_eq!(ramp_ms(None), 50);
+        assert_eq!(ramp_ms(Some(3)), 50);
+        assert_eq!(ramp_ms(Some(60)), 120);
+        assert_eq!(ramp_ms(Some(5_000)), 200, "the length of a window");
     }
 
     #[test]

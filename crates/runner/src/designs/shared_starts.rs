@@ -157,6 +157,7 @@ mod tests {
             Step::WarmUp(..) => Outcome::Warm(vec![WarmUpOutcome {
                 classification: Classification::Settled,
                 compiler: None,
+                slow_reply: None,
             }]),
             other => good(other),
         };

@@ -98,6 +98,7 @@ pub(super) fn good(step: &Step) -> Outcome {
             let warm = WarmUpOutcome {
                 classification: Classification::Settled,
                 compiler: Some(CompilerKind::Compiles),
+                slow_reply: None,
             };
             Outcome::Warm(vec![warm; runs.len()])
         }

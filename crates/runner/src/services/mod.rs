@@ -160,6 +160,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let outcome = |run: &LoadRun| WarmUpOutcome {
             classification: warmed[&run.slot].steadiness.classification,
             compiler: warmed[&run.slot].compiler,
+            slow_reply: warmed[&run.slot].slow_reply(),
         };
         let outcomes = runs.iter().map(outcome).collect();
         if matches!(until, WarmUp::Planned(_) | WarmUp::Together(_)) {

@@ -24,6 +24,20 @@ pub(crate) struct WarmUpResult {
     pub(crate) compiler: Option<CompilerKind>,
 }
 
+impl WarmUpResult {
+    /// The median of the 99th percentiles of the response time in its last second.
+    pub(crate) fn slow_reply(&self) -> Option<Duration> {
+        let intervals = &self.steadiness.intervals;
+        let end_s = intervals.last()?.start_s;
+        let last = intervals.iter().filter(|interval| interval.start_s > end_s - 1.0);
+        let mut times: Vec<u64> = last
+            .filter_map(|interval| interval.response_time_ns_p99)
+            .collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().map(Duration::from_nanos)
+    }
+}
+
 /// A phase of a warm-up in progress.
 pub(crate) struct WarmUpWatch {
     intervals: Vec<Interval>,
