@@ -181,6 +181,8 @@ export type TrialPoint = {
   /** Share of the compiler threads in the CPU time of the service. */
   compiler_share?: number;
   generator_cpu_s?: number;
+  /** Requests in flight on average, under a closed load. */
+  in_flight?: number;
   messages?: Messages;
   backing_services?: BackingPoint[];
   after?: AfterLoad[];

@@ -26,6 +26,12 @@ impl Measurement {
 }
 
 impl Recording {
+    /// Requests in flight on average, if the time of the slots of a closed load is known.
+    pub fn in_flight(&self) -> Option<f64> {
+        let requests_s = self.occupancy?.requests_s;
+        (self.duration_s > 0.0).then(|| requests_s / self.duration_s)
+    }
+
     /// A contradiction within a load, as a warning.
     pub fn contradictions(&self) -> Option<Warning> {
         if let Some(time) = self.occupancy {

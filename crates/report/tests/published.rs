@@ -15,6 +15,20 @@ fn agree(row: &Value, factors: [&str; 2], product: (f64, f64)) -> bool {
         .is_some_and(|(low, high)| low <= product.1 && high >= product.0)
 }
 
+/// Fewest replies of a trial for judging its times: with fewer, those at its edges decide.
+const FEWEST: u64 = 1_000;
+
+/// Whether throughput × mean response time of a trial contradicts the requests that were in flight. Idle connections do not count: a
+/// generator that shares its CPU reads many replies before it sends the next requests.
+fn in_flight(trial: &Value) -> Option<prony_records::Warning> {
+    let figure = |key: &str| trial[key].as_f64();
+    little(
+        figure("throughput_per_s")?,
+        figure("response_time_ns_mean")?,
+        figure("in_flight")?,
+    )
+}
+
 /// The contradictions within a row.
 fn contradictions(group: &Value, row: &Value) -> Vec<prony_records::Warning> {
     let point = |metric: &str| row[metric]["point"].as_f64();
@@ -30,6 +44,13 @@ fn contradictions(group: &Value, row: &Value) -> Vec<prony_records::Warning> {
         !busy.is_some_and(|busy| agree(row, ["throughput_per_s", "cpu_ns_per_request"], busy))
     });
     let streams = !row["messages_per_s"].is_null();
+    let trials = row["details"]["points"].as_array();
+    let trials = trials.filter(|trials| trials.iter().any(|trial| trial["in_flight"].is_number()));
+    if let Some(trials) = trials {
+        let enough = row["outcomes"]["valid"].as_u64() >= Some(FEWEST * trials.len() as u64);
+        let trials = trials.iter().filter(|_| enough && !streams);
+        return cpu.into_iter().chain(trials.filter_map(in_flight)).collect();
+    }
     let slots = busy_slots(load, load["connections"].as_u64().unwrap_or(0)).filter(|_| !streams);
     let time = throughput.zip(point("response_time_ns_mean")).zip(slots);
     let time = time.filter(|(_, slots)| {
@@ -60,6 +81,19 @@ fn contradictions_are_in_older_results_only_and_carry_a_warning() {
         let is_older = report["started_at"].as_str().expect("a time") < SINCE;
         for group in report["groups"].as_array().expect("groups") {
             for row in group["services"].as_array().expect("services") {
+                let told = row["warnings"].as_array().expect("warnings").iter();
+                let own = told.filter(|told| {
+                    ["littles_law", "cpu_contradiction"]
+                        .iter()
+                        .any(|kind| told["kind"] == *kind)
+                });
+                let texts: Vec<&Value> = own.map(|told| &told["text"]).collect();
+                assert!(
+                    is_older || texts.is_empty(),
+                    "{}: {} {texts:?}",
+                    folder.display(),
+                    row["service"]
+                );
                 for warning in contradictions(group, row) {
                     let kind = serde_json::to_value(warning.kind).expect("a word");
                     let told = row["warnings"].as_array().expect("warnings");
@@ -108,4 +142,19 @@ fn rows_that_contradict_themselves_are_found() {
     assert_eq!(found(&open, [1477.0, 195_700.0, 0.999, 9e6]), both[..1]);
     assert_eq!(found(&closed, [683.0, 1.46e6, 1.0, 7.17e6]), both[1..]);
     assert_eq!(found(&closed, [683.0, 1.46e6, 1.0, 750e6]), []);
+}
+
+/// A relay whose windows began with 2,000 new requests, and a file server whose generator shared its CPU.
+#[test]
+fn a_trial_that_was_not_steady_is_found() {
+    let load = json!({ "kind": "closed", "connections": 64, "in_flight": 1 });
+    let found = |rate: f64, mean_ns: f64, in_flight: f64| {
+        let trial =
+            json!({ "throughput_per_s": rate, "response_time_ns_mean": mean_ns, "in_flight": in_flight });
+        let row = json!({ "outcomes": { "valid": 1_000 }, "details": { "points": [trial] } });
+        let found = contradictions(&json!({ "load": load }), &row);
+        found.iter().map(|warning| warning.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(found(6_295.0, 249.6e6, 1_990.0), [WarningKind::LittlesLaw]);
+    assert_eq!(found(39_198.0, 1.45e6, 56.9), []);
 }

@@ -78,6 +78,9 @@ pub struct Point {
     pub other_cpu_ns: Option<u64>,
     /// CPU time of the generator during the measurement, s.
     pub generator_cpu_s: Option<f64>,
+    /// Requests in flight on average, under a closed load: throughput times their mean response time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<f64>,
     /// The messages of its streams, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
@@ -306,6 +309,9 @@ fn point(trial: &TrialRecord) -> Point {
         steal_ns: measured.and_then(|measured| measured.steal_ns),
         other_cpu_ns: measured.and_then(|measured| measured.other_cpu_ns),
         generator_cpu_s: measured.map(|measured| measured.recording.generator.cpu_s),
+        in_flight: measured
+            .and_then(|measured| measured.recording.in_flight())
+            .map(|requests| rounded(requests, 1000.0)),
         round: trial.round,
         started_at: trial.started_at.clone(),
         metrics: Metric::ALL
