@@ -26,10 +26,11 @@ impl Measurement {
 }
 
 impl Recording {
-    /// Requests in flight on average, if the time of the slots of a closed load is known.
+    /// Requests on their way on average, if the time of the slots of a closed load is known. The time of their responses begins when
+    /// they are sent.
     pub fn in_flight(&self) -> Option<f64> {
-        let requests_s = self.occupancy?.requests_s;
-        (self.duration_s > 0.0).then(|| requests_s / self.duration_s)
+        let time = self.occupancy?;
+        (self.duration_s > 0.0).then(|| (time.requests_s - time.unsent_s) / self.duration_s)
     }
 
     /// A contradiction within a load, as a warning.

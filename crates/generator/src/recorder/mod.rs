@@ -167,7 +167,9 @@ impl Recorder {
     /// Called when a slot of a closed load has waited until `now` because the peer allowed no request: it was occupied.
     pub(crate) fn record_hold(&mut self, since: u64, now: u64) {
         if self.window_open {
-            self.tally.window.in_flight_ns += now.saturating_sub(since.max(self.begin));
+            let waited = now.saturating_sub(since.max(self.begin));
+            self.tally.window.in_flight_ns += waited;
+            self.tally.window.unsent_ns += waited;
         }
     }
 
@@ -365,6 +367,13 @@ impl Recorder {
         // The slot is occupied from the time the request is handed over: `io_uring` sends hundreds of requests later
         // than that.
         let picked_up = request.ready.max(self.begin);
+        let left = if self.window_open {
+            request.end
+        } else {
+            self.closed
+        };
+        window.in_flight_ns += left.saturating_sub(picked_up);
+        window.unsent_ns += request.intended.min(left).saturating_sub(picked_up);
         if self.window_open {
             window.completed += u64::from(complete);
             window.valid += u64::from(valid);
@@ -372,9 +381,6 @@ impl Recorder {
             if !valid {
                 window.failures.add(request.outcome, 1);
             }
-            window.in_flight_ns += request.end.saturating_sub(picked_up);
-        } else {
-            window.in_flight_ns += self.closed.saturating_sub(picked_up);
         }
         if !self.samples(request.epoch) {
             return;

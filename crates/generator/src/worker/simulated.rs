@@ -489,6 +489,20 @@ fn a_closed_load_with_losses_is_accounted_for() {
 }
 
 #[test]
+fn throughput_times_response_time_is_the_requests_in_flight() {
+    let mut answers = losing_each(u64::MAX);
+    let server = Server {
+        answers: &mut answers,
+        accepts: &mut always,
+    };
+    let recording = simulate(&job(Load::closed(10, 1), 500 * MS, 100 * MS), server);
+    let mean_ns = recording.response_time_ns.and_then(|times| times.mean.exact());
+    let product = recording.throughput_per_s * mean_ns.expect("replies") as f64 / 1e9;
+    let in_flight = recording.in_flight().expect("of a closed load");
+    assert!((product / in_flight - 1.0).abs() < 0.01, "{product}, {in_flight}");
+}
+
+#[test]
 fn pauses_and_reconnects_take_up_the_time_of_slots() {
     let load = Load::Closed {
         connections: 8,
@@ -506,6 +520,7 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     let recording = simulate(&job, server);
     let time = recording.occupancy.expect("of a closed load");
     assert!(time.pauses_s > 0.1 && time.connects_s > 0.0, "{time:?}");
+    assert!(time.unsent_s < 0.01, "{time:?}");
     assert!((time.accounted_s() / time.slots_s - 1.0).abs() < 0.01, "{time:?}");
 }
 

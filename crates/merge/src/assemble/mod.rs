@@ -463,5 +463,6 @@ fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
         requests_s: part.tally.window.in_flight_ns as f64 / 1e9,
         connects_s: (whole_s - connected_s).max(0.0) * f64::from(depth),
         pauses_s: threads.map(|thread| thread.paused_ns).sum::<u64>() as f64 / 1e9,
+        unsent_s: part.tally.window.unsent_ns as f64 / 1e9,
     })
 }

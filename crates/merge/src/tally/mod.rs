@@ -53,6 +53,8 @@ pub struct WindowCounts {
     pub carried: u64,
     /// Time during which requests were in flight, summed over all of them, ns.
     pub in_flight_ns: u64,
+    /// The part of it before they were sent, ns.
+    pub unsent_ns: u64,
     /// Bytes transferred on the connections.
     pub bytes: BytesMoved,
 }
@@ -69,6 +71,7 @@ impl WindowCounts {
         self.sent += other.sent;
         self.carried += other.carried;
         self.in_flight_ns += other.in_flight_ns;
+        self.unsent_ns += other.unsent_ns;
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
     }

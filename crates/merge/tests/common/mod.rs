@@ -274,6 +274,7 @@ fn count(tally: &mut Tally, event: &Event) {
     tally.window.sent += 1;
     tally.window.carried += event.time_ns % 2;
     tally.window.in_flight_ns += event.time_ns % 1_000_000;
+    tally.window.unsent_ns += event.time_ns % 1_000;
     if event.outcome == Outcome::Valid {
         operation.requests.valid += 1;
         tally.window.valid += 1;

@@ -57,12 +57,15 @@ pub struct Handshakes {
 pub struct Occupancy {
     /// Slots × length of the measurement.
     pub slots_s: f64,
-    /// Requests in flight, from sending to the end of the reply or the failure.
+    /// Requests in flight, from the time that the generator picked them up to the end of the reply or the failure.
     pub requests_s: f64,
     /// Waiting for a connection.
     pub connects_s: f64,
     /// Pauses between a reply and the next request.
     pub pauses_s: f64,
+    /// The part of `requests_s` before they were sent: `io_uring` sends many requests at once.
+    #[serde(default)]
+    pub unsent_s: f64,
 }
 
 impl Occupancy {
@@ -80,6 +83,7 @@ impl Occupancy {
             sum.requests_s += part.requests_s;
             sum.connects_s += part.connects_s;
             sum.pauses_s += part.pauses_s;
+            sum.unsent_s += part.unsent_s;
         }
         Some(sum)
     }
