@@ -243,6 +243,37 @@ fn the_database_of_a_paused_service_is_paused() {
     nothing_is_left(&checkout);
 }
 
+/// A start warms up under each of its loads. A reset takes seconds where a database is started again.
+#[test]
+fn data_is_reset_once_before_the_windows_of_a_start() {
+    let Some(checkout) = cached() else { return };
+    shopfront::add(&checkout, "shop-two", "right", HANDLER);
+    let second = r#"
+[[group]]
+contract = "shop"
+load = { kind = "closed", connections = 3 }
+services = ["shop", "shop-two"]
+"#;
+    let suite = INTERLEAVED.replace("rounds = 1", "rounds = 1\nstarts = \"shared\"");
+    checkout.write("suites/shop.toml", &format!("{suite}{second}"));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../backing-services/redis/backing.toml");
+    let own = fs::read_to_string(own).expect("the backing service");
+    let resets = checkout.path("resets");
+    fs::write(&resets, "").expect("a file");
+    // Redis runs as another user.
+    let open = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
+    fs::set_permissions(&resets, open).expect("a mode");
+    let reset = "reset = '";
+    assert!(own.contains(reset), "{own}");
+    let noted = format!("reset = 'echo reset >>\"{}\"; ", resets.display());
+    checkout.write("backing-services/redis/backing.toml", &own.replace(reset, &noted));
+    let ended = run(&checkout);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let count = fs::read_to_string(&resets).expect("a file").lines().count();
+    assert_eq!(count, 2, "one for each start");
+    nothing_is_left(&checkout);
+}
+
 #[test]
 fn a_seed_with_an_error_names_file_and_line() {
     let broken = "insert into item values (1, 'one');\n\ninsert into items values (2, 'two');\n";

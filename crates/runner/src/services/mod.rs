@@ -133,7 +133,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
         // All services are measured from equal data: the measurement begins with that of the seed.
         let is_reset = runs.iter().any(|run| self.slots[run.slot].has_backing_services());
-        let warmed = match self.load_until(&runs, (until, !is_reset && !matches!(until, WarmUp::Settle(_)))) {
+        let is_used = is_reset && runs.iter().any(|run| self.slots[run.slot].has_used_data);
+        let (until, resets) = match until {
+            WarmUp::Settle(length) if is_used => (WarmUp::Settle(length.max(AFTER_RESET)), true),
+            WarmUp::Settle(_) => (until, false),
+            _ => (until, !is_reset),
+        };
+        let warmed = match self.load_until(&runs, (until, resets)) {
             Ok(warmed) => warmed,
             Err(outcome) => return outcome,
         };
@@ -149,9 +155,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
         let again = match until {
             WarmUp::Together(_) => Some(WarmUp::Together(AFTER_RESET)),
-            WarmUp::Planned(_) | WarmUp::Rehearsal(_) => Some(WarmUp::Settle(AFTER_RESET)),
-            WarmUp::Light { .. } | WarmUp::Settle(_) => None,
+            WarmUp::Planned(_) => Some(WarmUp::Settle(AFTER_RESET)),
+            WarmUp::Light { .. } | WarmUp::Rehearsal(_) | WarmUp::Settle(_) => None,
         };
+        // Interleaved services are rehearsed first. Their data is reset before their next window.
+        let again = again.filter(|_| !runs.iter().any(|run| self.slots[run.slot].is_interleaved));
         if let Some(again) = again.filter(|_| is_reset)
             && let Err(outcome) = self.load_until(&runs, (again, true))
         {
@@ -291,6 +299,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if resets {
             slot.prepare_data(context)?;
         }
+        slot.has_used_data |= !matches!(until, WarmUp::Settle(_));
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
         let service = slot.ready.as_mut().expect("invariant: the service is up");
         let target = service.subject.targets.over(trial.entry().channel);

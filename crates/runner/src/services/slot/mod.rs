@@ -28,6 +28,10 @@ use trial::SlotTrial;
 /// One service of a block.
 pub(super) struct ServiceSlot<'a> {
     pub(super) placement: TrialPlacement,
+    /// Whether it has windows between those of other services.
+    pub(super) is_interleaved: bool,
+    /// Whether a warm-up has changed the data of its backing services since they were reset.
+    pub(super) has_used_data: bool,
     trials: Vec<SlotTrial<'a>>,
     /// `None` if it was not started, has failed or was stopped.
     pub(super) ready: Option<ReadyService>,
@@ -72,6 +76,8 @@ impl<'a> ServiceSlot<'a> {
         let needs_backing = contract.is_some_and(Contract::has_busy_backing_services);
         Self {
             placement: placement(run, start.placement, (number, needs_backing)),
+            is_interleaved: start.placement == BlockPlacement::Interleaved,
+            has_used_data: false,
             trials,
             ready: None,
             load: None,
@@ -221,6 +227,7 @@ impl<'a> ServiceSlot<'a> {
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let subject = &mut ready.subject;
         self.answers.clear();
+        self.has_used_data = false;
         if subject.backing_services.reset()? {
             let targets = subject.targets.clone();
             let limit = subject.service.age() + RECOVERS;
