@@ -242,6 +242,13 @@ mod tests {
                     |---|---:|---:|---:|---:|---:|---:|\n| [y](y/README.md) | 1 h 10 min | 10.0 % | 10.0 % | 1 of 3 | 2 of 3 | 1 |\n";
         let repository = repository(&[("results/y/report.json", &report)]);
         assert_eq!(page_of(&repository, page), page);
+        // Of two rows, the median is between them.
+        let two = report.replace(&format!(",{}", row(1.0, "")), "");
+        let between = page.replace("10.0 % | 10.0 % | 1 of 3", "5.0 % | 5.0 % | 1 of 2");
+        assert_eq!(
+            page_of(&self::repository(&[("results/y/report.json", &two)]), page),
+            between
+        );
         // The pause before a run was resumed is no part of it.
         let resumed = report.replace("\"environment\"", "\"spent_s\":3665.4,\"environment\"");
         let shorter = page.replace("1 h 10 min", "1 h 1 min");

@@ -155,8 +155,13 @@ impl Report {
         };
         let mut widths: Vec<f64> = self.rows().filter_map(of).collect();
         widths.sort_by(f64::total_cmp);
-        let median = widths.get(widths.len() / 2);
-        median.map_or_else(|| "–".to_owned(), |width| format!("{:.1} %", 100.0 * width))
+        let (Some(low), Some(high)) = (
+            widths.get(widths.len().saturating_sub(1) / 2),
+            widths.get(widths.len() / 2),
+        ) else {
+            return "–".to_owned();
+        };
+        format!("{:.1} %", 100.0 * f64::midpoint(*low, *high))
     }
 
     /// Rows with a warning about the figure that ranks them, and all rows.
