@@ -130,7 +130,7 @@ fn an_open_load_takes_turns_at_the_same_rate_for_all() {
 /// last until the first of them are replaced.
 #[test]
 fn a_window_begins_when_its_load_is_steady() {
-    let checkout = checkout(&["right", "waiting"], r#"{ kind = "closed", connections = 40 }"#);
+    let checkout = Checkout::new(2, &["right", "waiting"]);
     let suite = TURNS
         .replace("LOAD", r#"{ kind = "closed", connections = 40 }"#)
         .replace(

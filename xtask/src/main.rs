@@ -7,6 +7,7 @@ mod checkout;
 mod dist;
 mod keep_store;
 mod kubernetes;
+mod median;
 mod release;
 mod run;
 mod services;

@@ -2,7 +2,8 @@
 
 use super::cases::{Case, RatioTarget, Row, Table};
 use super::output::{ToolCounts, Unit};
-use super::{EngineBenchmark, Target, grouped, median};
+use super::{EngineBenchmark, Target, grouped};
+use crate::median::median;
 use anyhow::{Context as _, Result};
 
 /// One run of a tool.

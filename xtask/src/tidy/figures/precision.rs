@@ -1,6 +1,7 @@
 //! The table of `results/README.md` that says how precise each study is, and how often its figures are in doubt.
 
 use super::reports::Reports;
+use crate::median::median;
 use crate::tidy::repository::Repository;
 use anyhow::{Context as _, Result, ensure};
 use humantime::parse_rfc3339;
@@ -153,15 +154,11 @@ impl Report {
             let estimate: Estimate = serde_json::from_value(estimate).ok()?;
             Some(estimate.half_width())
         };
-        let mut widths: Vec<f64> = self.rows().filter_map(of).collect();
-        widths.sort_by(f64::total_cmp);
-        let (Some(low), Some(high)) = (
-            widths.get(widths.len().saturating_sub(1) / 2),
-            widths.get(widths.len() / 2),
-        ) else {
+        let median = median(self.rows().filter_map(of));
+        if median.is_nan() {
             return "–".to_owned();
-        };
-        format!("{:.1} %", 100.0 * f64::midpoint(*low, *high))
+        }
+        format!("{:.1} %", 100.0 * median)
     }
 
     /// Rows with a warning about the figure that ranks them, and all rows.
