@@ -16,6 +16,17 @@ impl Ranking {
     pub(super) fn services(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| name_of(row))
     }
+
+    /// The place of a figure and its unit. A figure that is not the only one of its name is written with what follows its comma
+    /// (`CPU, TLS ÷ clear`), which then is no unit.
+    fn column(&self, figure: &str) -> Option<(usize, String)> {
+        let mut heads = self.head.iter();
+        if let Some(whole) = heads.position(|head| head.contains(", ") && head == figure) {
+            return Some((whole, String::new()));
+        }
+        let column = self.head.iter().position(|head| named(head).0 == figure)?;
+        Some((column, named(&self.head[column]).1.to_owned()))
+    }
 }
 
 /// The folders of `results/`, and what was read of them so far.
@@ -88,9 +99,9 @@ impl<'a> Reports<'a> {
         figure: &str,
     ) -> Result<Option<String>> {
         let ranking = self.ranking(from, group)?;
-        let column = ranking.head.iter().position(|head| named(head).0 == figure);
-        let column = column.with_context(|| format!("results/{from}, {group}: no column `{figure}`"))?;
-        let unit = named(&ranking.head[column]).1.to_owned();
+        let (column, unit) = ranking
+            .column(figure)
+            .with_context(|| format!("results/{from}, {group}: no column `{figure}`"))?;
         let row = ranking.rows.iter().find(|row| name_of(row) == service);
         let text = row.and_then(|row| row.get(column).cloned());
         if row.is_none() {
@@ -209,6 +220,16 @@ fn number(figure: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_of_one_name_are_told_apart_by_what_follows_the_comma() {
+        let report = "## hello\n\n| rank | service | CPU, TLS ÷ clear | p99, ms | CPU, % |\n|---:|---|---:|---:|---:|\n";
+        let column = |figure| rankings(report)[0].column(figure);
+        assert_eq!(column("CPU, TLS ÷ clear"), Some((2, String::new())));
+        assert_eq!(column("CPU, %"), Some((4, String::new())));
+        assert_eq!(column("p99"), Some((3, "ms".to_owned())));
+        assert_eq!(column("p90"), None);
+    }
 
     #[test]
     fn a_unit_follows_its_value() {
