@@ -20,8 +20,7 @@ impl Ranking {
     /// The place of a figure and its unit. A figure that is not the only one of its name is written with what follows its comma
     /// (`CPU, TLS ÷ clear`), which then is no unit.
     fn column(&self, figure: &str) -> Option<(usize, String)> {
-        let mut heads = self.head.iter();
-        if let Some(whole) = heads.position(|head| head.contains(", ") && head == figure) {
+        if let Some(whole) = self.head.iter().position(|head| head == figure) {
             return Some((whole, String::new()));
         }
         let column = self.head.iter().position(|head| named(head).0 == figure)?;
