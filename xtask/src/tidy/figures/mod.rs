@@ -226,25 +226,31 @@ mod tests {
 
     #[test]
     fn the_table_of_precision_has_a_row_for_each_folder_of_the_commit() {
-        let row = |low: f64, warning: &str| {
+        let row = |low: f64, warning: &str, ratio: &str| {
             format!(
-                r#"{{"service":"a","cpu_ns_per_request":{{"point":1.0,"low":{low},"high":1.21}},"warnings":[{warning}]}}"#
+                r#"{{"service":"a","cpu_ns_per_request":{{"point":1.0,"low":{low},"high":1.21}},"warnings":[{warning}],{ratio}}}"#
             )
         };
+        // The ratio of the first service to itself has no interval.
+        let first = r#""ratio_to_first":{"point":1.0,"low":1.0,"high":1.0}"#;
+        let other = r#""ratio_to_first":{"point":1.1,"low":1.0,"high":1.44}"#;
         let doubt = r#"{"kind":"warming","level":"warning","affects":["cpu"]}"#;
-        let rows = [row(1.0, doubt), row(1.21, ""), row(1.0, "")].join(",");
+        let rows = [row(1.0, doubt, first), row(1.21, "", other), row(1.0, "", other)].join(",");
         let pairs = r#"{"verdict":"faster"},{"verdict":"cannot_tell","ratio":{"point":1.0,"low":0.96,"high":1.04}},{"verdict":"cannot_tell"}"#;
         let report = format!(
             r#"{{"started_at":"2026-11-28T23:10:00Z","ended_at":"2026-11-29T00:20:30Z","environment":{{"prony":"0.2.0","commit":"abc"}},
             "groups":[{{"ranked_by":"cpu_ns_per_request","services":[{rows}],"pairs":[{pairs}]}}]}}"#
         );
-        let page = "<!-- precision\ncommit = \"abc\"\nolder = [\"x\"]\n-->\n\n| study | took | half-width | of CPU/request | in doubt | decided | warming |\n\
-                    |---|---:|---:|---:|---:|---:|---:|\n| [y](y/README.md) | 1 h 10 min | 10.0 % | 10.0 % | 1 of 3 | 2 of 3 | 1 |\n";
+        let page = "<!-- precision\ncommit = \"abc\"\nolder = [\"x\"]\n-->\n\n| study | took | half-width | of CPU/request | of ratios | in doubt | decided | warming |\n\
+                    |---|---:|---:|---:|---:|---:|---:|---:|\n| [y](y/README.md) | 1 h 10 min | 10.0 % | 10.0 % | 20.0 % | 1 of 3 | 2 of 3 | 1 |\n";
         let repository = repository(&[("results/y/report.json", &report)]);
         assert_eq!(page_of(&repository, page), page);
         // Of two rows, the median is between them.
-        let two = report.replace(&format!(",{}", row(1.0, "")), "");
-        let between = page.replace("10.0 % | 10.0 % | 1 of 3", "5.0 % | 5.0 % | 1 of 2");
+        let two = report.replace(&format!(",{}", row(1.0, "", other)), "");
+        let between = page.replace(
+            "10.0 % | 10.0 % | 20.0 % | 1 of 3",
+            "5.0 % | 5.0 % | 20.0 % | 1 of 2",
+        );
         assert_eq!(
             page_of(&self::repository(&[("results/y/report.json", &two)]), page),
             between

@@ -26,9 +26,10 @@ pub(crate) struct Precision {
 /// A row per study that was measured at the commit.
 pub(super) fn lines(repository: &Repository, description: &str) -> Result<String> {
     let precision: Precision = toml::from_str(description)?;
-    let mut lines = "| study | took | half-width | of CPU/request | in doubt | decided | warming |\n\
-                     |---|---:|---:|---:|---:|---:|---:|"
-        .to_owned();
+    let mut lines =
+        "| study | took | half-width | of CPU/request | of ratios | in doubt | decided | warming |\n\
+                     |---|---:|---:|---:|---:|---:|---:|---:|"
+            .to_owned();
     for (folder, report) in reports(repository)? {
         if precision.older.contains(&folder) {
             continue;
@@ -38,11 +39,12 @@ pub(super) fn lines(repository: &Repository, description: &str) -> Result<String
             report.half_width(|group| &group.ranked_by),
             report.half_width(|_| CPU),
         );
+        let ratios = report.half_width_of_ratios();
         let (doubted, rows) = report.in_doubt();
         let (decided, pairs) = report.decided();
         let _ = write!(
             lines,
-            "\n| [{folder}]({folder}/README.md) | {} | {primary} | {cpu} | {doubted} of {rows} | {decided} of {pairs} | {} |",
+            "\n| [{folder}]({folder}/README.md) | {} | {primary} | {cpu} | {ratios} | {doubted} of {rows} | {decided} of {pairs} | {} |",
             report.took()?,
             report.with_warning("warming"),
         );
@@ -134,6 +136,21 @@ impl Estimate {
     }
 }
 
+impl Row {
+    /// What is known of a metric, or of its ratio.
+    fn estimate(&self, name: &str) -> Option<Estimate> {
+        serde_json::from_value(self.estimates.get(name)?.clone()).ok()
+    }
+}
+
+/// A median share; without any a dash.
+fn percent(median: f64) -> String {
+    if median.is_nan() {
+        return "–".to_owned();
+    }
+    format!("{:.1} %", 100.0 * median)
+}
+
 impl Report {
     fn rows(&self) -> impl Iterator<Item = (&Group, &Row)> {
         self.groups.iter().flat_map(|group| {
@@ -149,16 +166,16 @@ impl Report {
 
     /// Median half-width of a metric of each group over all rows that have it.
     fn half_width<'a>(&'a self, metric: impl Fn(&'a Group) -> &'a str) -> String {
-        let of = |(group, row): (&'a Group, &'a Row)| {
-            let estimate = row.estimates.get(metric(group))?.clone();
-            let estimate: Estimate = serde_json::from_value(estimate).ok()?;
-            Some(estimate.half_width())
-        };
-        let median = median(self.rows().filter_map(of));
-        if median.is_nan() {
-            return "–".to_owned();
-        }
-        format!("{:.1} %", 100.0 * median)
+        let estimates = self.rows().filter_map(|(group, row)| row.estimate(metric(group)));
+        percent(median(estimates.map(|estimate| estimate.half_width())))
+    }
+
+    /// Median half-width of the ratio to the first service of each group, over all other rows. A machine that becomes slower for all
+    /// services widens the intervals of their values and not these.
+    fn half_width_of_ratios(&self) -> String {
+        let ratios = self.rows().filter_map(|(_, row)| row.estimate("ratio_to_first"));
+        let others = ratios.filter(|ratio| ratio.low < ratio.high);
+        percent(median(others.map(|ratio| ratio.half_width())))
     }
 
     /// Rows with a warning about the figure that ranks them, and all rows.
