@@ -137,14 +137,15 @@ impl Estimate {
 }
 
 impl Row {
-    /// What is known of a metric, or of its ratio.
+    /// The estimate with this name; `None`: the row has none.
     fn estimate(&self, name: &str) -> Option<Estimate> {
         serde_json::from_value(self.estimates.get(name)?.clone()).ok()
     }
 }
 
-/// A median share; without any a dash.
-fn percent(median: f64) -> String {
+/// The median of the half-widths; without any a dash.
+fn median_half_width(estimates: impl Iterator<Item = Estimate>) -> String {
+    let median = median(estimates.map(|estimate| estimate.half_width()));
     if median.is_nan() {
         return "–".to_owned();
     }
@@ -166,16 +167,14 @@ impl Report {
 
     /// Median half-width of a metric of each group over all rows that have it.
     fn half_width<'a>(&'a self, metric: impl Fn(&'a Group) -> &'a str) -> String {
-        let estimates = self.rows().filter_map(|(group, row)| row.estimate(metric(group)));
-        percent(median(estimates.map(|estimate| estimate.half_width())))
+        median_half_width(self.rows().filter_map(|(group, row)| row.estimate(metric(group))))
     }
 
     /// Median half-width of the ratio to the first service of each group, over all other rows. A machine that becomes slower for all
     /// services widens the intervals of their values and not these.
     fn half_width_of_ratios(&self) -> String {
         let ratios = self.rows().filter_map(|(_, row)| row.estimate("ratio_to_first"));
-        let others = ratios.filter(|ratio| ratio.low < ratio.high);
-        percent(median(others.map(|ratio| ratio.half_width())))
+        median_half_width(ratios.filter(|ratio| ratio.low < ratio.high))
     }
 
     /// Rows with a warning about the figure that ranks them, and all rows.
